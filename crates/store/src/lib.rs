@@ -21,6 +21,7 @@ mod ready;
 mod records;
 mod row;
 mod sqlite;
+mod tables;
 
 use std::fmt;
 use std::future::Future;

@@ -9,6 +9,19 @@ pub(crate) struct Migration {
     pub(crate) sql: &'static str,
 }
 
+/// The migrations of a database, numbered from 1 in the order of their files.
+macro_rules! migrations {
+    ($database:literal $($file:literal)+) => {{
+        let mut number = 0;
+        [$({
+            number += 1;
+            let sql = include_str!(concat!($database, "/migrations/", $file, ".sql"));
+            $crate::migrate::Migration { number, sql }
+        }),+]
+    }};
+}
+pub(crate) use migrations;
+
 impl Migration {
     /// Recorded when the migration has run, so that an edited migration is detected.
     pub(crate) fn checksum(&self) -> String {

@@ -4,7 +4,6 @@
 //! everything it changed is written and committed at once. Any number of nodes may do so at the same time; row locks,
 //! taken in the same order by all, separate them. Correctness does not depend on any cache of a node.
 
-mod assets;
 mod claim;
 mod claim_index;
 mod clock;

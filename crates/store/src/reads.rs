@@ -11,20 +11,22 @@ use crate::list::Bound;
 use crate::row::RowReader;
 
 /// A statement in both dialects.
-struct Statement {
-    sqlite: &'static str,
-    postgres: &'static str,
+#[derive(Clone, Copy)]
+pub(crate) struct Statement {
+    pub(crate) sqlite: &'static str,
+    pub(crate) postgres: &'static str,
 }
 
 /// The file of that name of each database.
 macro_rules! statement {
     ($name:literal) => {
-        Statement {
+        $crate::reads::Statement {
             sqlite: include_str!(concat!("sqlite/sql/", $name, ".sql")),
             postgres: include_str!(concat!("postgres/sql/", $name, ".sql")),
         }
     };
 }
+pub(crate) use statement;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Dialect {

@@ -27,6 +27,10 @@ pub(crate) fn job_id(row: &mut RowReader<'_>) -> Result<JobId> {
     row.get().map(JobId)
 }
 
+pub(crate) fn job_id_columns<'a>(row: &mut impl ColumnWriter<'a, &'a JobId>) {
+    row.with(|job| job.0);
+}
+
 /// What `open_ready.sql` reads of a ready job.
 pub(crate) fn ready_job(row: &mut RowReader<'_>) -> Result<ReadyJob> {
     Ok(ReadyJob {
@@ -117,6 +121,27 @@ pub(crate) fn queue(row: &mut RowReader<'_>) -> Result<QueueName> {
     row.text()
 }
 
+pub(crate) fn queue_columns<'a>(row: &mut impl ColumnWriter<'a, &'a QueueName>) {
+    row.with(QueueName::as_str);
+}
+
+pub(crate) fn user_columns<'a>(row: &mut impl ColumnWriter<'a, &'a UserId>) {
+    row.with(UserId::as_str);
+}
+
+/// An erased user and its alias.
+pub(crate) fn alias_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a UserId, &'a UserId)>) {
+    row.with(|(user, _)| user.as_str()).with(|(_, alias)| alias.as_str());
+}
+
+pub(crate) fn name_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Name>) {
+    row.with(Name::as_str);
+}
+
+pub(crate) fn time_columns<'a>(row: &mut impl ColumnWriter<'a, Timestamp>) {
+    row.with(|time| time);
+}
+
 /// `granted, reserved, spent`.
 pub(crate) fn amounts(row: &mut RowReader<'_>) -> Result<Account> {
     Ok(Account { granted: row.get()?, reserved: row.get()?, spent: row.get()? })
@@ -185,6 +210,10 @@ pub(crate) fn audit_columns<'a>(row: &mut impl ColumnWriter<'a, &'a AuditLine>) 
 pub(crate) fn lifecycle(row: &mut RowReader<'_>) -> Result<(LifecycleRef, String)> {
     let (name, version) = (row.text()?, row.get::<Int4>()?.0 as u32);
     Ok((LifecycleRef { name, version }, row.get()?))
+}
+
+pub(crate) fn lifecycle_ref_columns<'a>(row: &mut impl ColumnWriter<'a, &'a LifecycleRef>) {
+    row.with(|key| key.name.as_str()).with(|key| Int4(key.version.into()));
 }
 
 pub(crate) fn lifecycle_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a LifecycleRef, &'a str)>) {
@@ -289,8 +318,26 @@ pub(crate) fn asset_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Asset>) {
         .with(|asset| asset.discarded_at);
 }
 
+/// When the assets of a job were discarded.
+pub(crate) fn discard_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a JobId, &'a Timestamp)>) {
+    row.with(|(job, _)| job.0).with(|(_, at)| *at);
+}
+
+pub(crate) fn path_columns<'a>(row: &mut impl ColumnWriter<'a, &'a String>) {
+    row.with(String::as_str);
+}
+
+/// An object, and when it is deleted.
+pub(crate) fn garbage_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a String, &'a Timestamp)>) {
+    row.with(|(path, _)| path.as_str()).with(|(_, due)| *due);
+}
+
 pub(crate) fn automation(row: &mut RowReader<'_>) -> Result<Automation> {
     serde_json::from_str(row.get()?).map_err(|error| corrupt("orders", "body", &error.to_string()))
+}
+
+pub(crate) fn automation_id_columns<'a>(row: &mut impl ColumnWriter<'a, &'a AutomationId>) {
+    row.with(|(kind, _)| kind.as_str()).with(|(_, name)| name.as_str());
 }
 
 pub(crate) fn automation_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a AutomationId, &'a Automation)>) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rusqlite::types::{FromSqlError, FromSqlResult, ValueRef};
-use tokio_postgres::types::{FromSql, ToSql};
+use tokio_postgres::types::{FromSql, ToSql, Type};
 use uuid::Uuid;
 
 use crate::codec::Interner;
@@ -12,11 +12,38 @@ use crate::{Result, postgres, sqlite};
 
 /// A type of column, as each database stores it.
 pub(crate) trait Column<'r>: Sized {
-    type Postgres: FromSql<'r> + ToSql + Sync + Send + 'r;
+    type Postgres: FromSql<'r> + ToSql + ArrayElement + Sync + Send + 'r;
     fn from_postgres(value: Self::Postgres) -> Self;
     fn into_postgres(self) -> Self::Postgres;
     fn from_sqlite(value: ValueRef<'r>) -> FromSqlResult<Self>;
     fn to_sqlite(&self) -> ValueRef<'_>;
+}
+
+/// A type of PostgreSQL, of which the records of a batch are sent as an array.
+pub(crate) trait ArrayElement {
+    const ARRAY: Type;
+}
+
+macro_rules! array_elements {
+    ($($type:ty: $array:ident;)+) => {
+        $(impl ArrayElement for $type {
+            const ARRAY: Type = Type::$array;
+        })+
+    };
+}
+
+array_elements! {
+    &str: TEXT_ARRAY;
+    String: TEXT_ARRAY;
+    &[u8]: BYTEA_ARRAY;
+    i32: INT4_ARRAY;
+    i64: INT8_ARRAY;
+    bool: BOOL_ARRAY;
+    Uuid: UUID_ARRAY;
+}
+
+impl<T: ArrayElement> ArrayElement for Option<T> {
+    const ARRAY: Type = T::ARRAY;
 }
 
 /// Each type with its type in PostgreSQL, the conversions from and to that, and those from and to a value of SQLite.

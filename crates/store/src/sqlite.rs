@@ -4,7 +4,6 @@
 //! and events, and commits: one fsync for each batch. Commands that arrive meanwhile form the next batch.
 //! Readers use separate connections and never wait for the writer.
 
-mod assets;
 mod checkpoint;
 mod clock;
 mod files;
@@ -26,6 +25,7 @@ use tokio::sync::oneshot;
 use crate::codec::{Interner, corrupt};
 use crate::live::Live;
 use crate::prelude::*;
+use crate::tables::FoundRows;
 use crate::{Decide, Result, StoreError};
 use checkpoint::{Checkpointer, ReadGate};
 use clock::FileClock;
@@ -202,7 +202,8 @@ impl Writer {
         }
         let now = self.clock().now();
         let mut set = self.load(reads, now)?;
+        let found = FoundRows::of(&set);
         decide(&mut set, now);
-        if set.changes.is_empty() { Ok(()) } else { self.write(set, now) }
+        if set.changes.is_empty() { Ok(()) } else { self.write(set, &found, now) }
     }
 }

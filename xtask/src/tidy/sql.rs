@@ -31,8 +31,7 @@ const ONE_DATABASE_ONLY: &[OneDatabaseOnly] = &[
     OneDatabaseOnly { postgres: "count_outage now now_batch now_first", sqlite: "clock" },
     // SQLite has one writer, so nothing to lock and no races.
     OneDatabaseOnly {
-        postgres: "commit_done fence_commit insert_account insert_api_key insert_automation insert_commit \
-                   insert_key load_api_keys lock_journal lock_migrations",
+        postgres: "commit_done fence_commit insert_account insert_commit insert_key lock_journal lock_migrations",
         sqlite: "advance_position",
     },
     // PostgreSQL writes a whole new row, SQLite only the page.
@@ -41,10 +40,9 @@ const ONE_DATABASE_ONLY: &[OneDatabaseOnly] = &[
     OneDatabaseOnly { postgres: "", sqlite: "update_live" },
     // PostgreSQL reads many rows in a round trip, SQLite has no round trips.
     OneDatabaseOnly {
-        postgres: "load_accounts load_referenced_accounts load_assets load_automations load_dead_letters \
-                   load_job_states load_jobs load_keys load_referenced load_lifecycles scan_events scan_ledger \
-                   scan_logs",
-        sqlite: "automation dead_letter ledger_of_job ledger_sums lifecycle load_key log_count",
+        postgres: "load_accounts load_referenced_accounts load_job_states load_jobs load_keys load_referenced \
+                   scan_dead_letters scan_events scan_ledger scan_logs",
+        sqlite: "ledger_of_job ledger_sums load_key log_count",
     },
 ];
 

@@ -1,5 +1,6 @@
 //! One connection, with prepared statements and pipelined requests.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -15,9 +16,11 @@ use super::options::DatabaseServer;
 use super::statements::{BEGIN, HOT};
 use crate::StoreError;
 
+/// A statement and the types of its parameters.
+#[derive(Clone, Debug)]
 pub(super) struct Sql {
     pub(super) text: &'static str,
-    pub(super) types: &'static [Type],
+    pub(super) types: Cow<'static, [Type]>,
 }
 
 pub(super) type Params<'a> = [&'a (dyn ToSql + Sync)];
@@ -85,12 +88,12 @@ impl Connection {
     }
 
     /// Prepares missing statements, so that later requests need no extra round trip.
-    pub(super) async fn prepare(&self, statements: &[&'static Sql]) -> Result<(), StatementFault> {
+    pub(super) async fn prepare(&self, statements: &[&Sql]) -> Result<(), StatementFault> {
         let Some(prepared) = &self.prepared else { return Ok(()) };
         let known = |sql: &Sql| locked(prepared).statements.contains_key(&key(sql));
         let missing: Vec<&Sql> = statements.iter().copied().filter(|sql| !known(sql)).collect();
         let sent: Vec<_> =
-            missing.iter().map(|sql| Sent::new(self.client.prepare_typed(sql.text, sql.types))).collect();
+            missing.iter().map(|sql| Sent::new(self.client.prepare_typed(sql.text, &sql.types))).collect();
         for (sql, sent) in missing.into_iter().zip(sent) {
             let statement = sent.await?;
             locked(prepared).statements.insert(key(sql), statement);
@@ -121,8 +124,8 @@ impl Connection {
     }
 
     /// Like [`Connection::query_once`], with the longer time limit.
-    pub(super) async fn query_long(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
-        answered_within(LONG_ANSWER_MAX, self.ask_once(sql.text, params, sql.types)).await
+    pub(super) async fn query_long(&self, sql: &Sql, params: &Params<'_>) -> Rows {
+        answered_within(LONG_ANSWER_MAX, self.ask_once(sql.text, params, &sql.types)).await
     }
 
     /// Like [`Connection::batch`], with the longer time limit.
@@ -131,18 +134,18 @@ impl Connection {
     }
 
     /// Queries outside of a transaction, where a prepared statement may belong to another server process.
-    pub(super) async fn query_once(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
-        answered(self.ask_once(sql.text, params, sql.types)).await
+    pub(super) async fn query_once(&self, sql: &Sql, params: &Params<'_>) -> Rows {
+        answered(self.ask_once(sql.text, params, &sql.types)).await
     }
 
     /// Queries within a transaction.
-    pub(super) async fn query(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
+    pub(super) async fn query(&self, sql: &Sql, params: &Params<'_>) -> Rows {
         self.prepare(&[sql]).await?;
         answered(self.ask(sql, params)).await
     }
 
     /// Sends a query without waiting for earlier ones. Answers arrive in order, so they must be awaited in order.
-    pub(super) fn send<'a>(&'a self, sql: &'static Sql, params: &'a Params<'a>) -> Sent<'a, Rows> {
+    pub(super) fn send<'a>(&'a self, sql: &'a Sql, params: &'a Params<'a>) -> Sent<'a, Rows> {
         Sent::new(self.ask(sql, params))
     }
 
@@ -170,12 +173,12 @@ impl Connection {
     }
 
     /// Uses the prepared statement if there is one.
-    pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
+    pub(super) async fn ask(&self, sql: &Sql, params: &Params<'_>) -> Rows {
         let statement =
             self.prepared.as_ref().and_then(|prepared| locked(prepared).statements.get(&key(sql)).cloned());
         match statement {
             Some(statement) => Ok(self.client.query(&statement, params).await?),
-            None => self.ask_once(sql.text, params, sql.types).await,
+            None => self.ask_once(sql.text, params, &sql.types).await,
         }
     }
 

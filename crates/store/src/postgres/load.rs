@@ -16,14 +16,15 @@ use super::claim::{self, Search};
 use super::clock::{Reading, one};
 use super::connection::{Connection, Rows, Sent};
 use super::error::StatementFault;
-use super::rows::{decoded, for_each, get};
+use super::rows::{ColumnArrays, Request, borrowed, decoded, for_each, get};
 use super::statements::{
-    BEGIN, LOAD_ACCOUNTS, LOAD_API_KEYS, LOAD_ASSETS, LOAD_AUTOMATIONS, LOAD_DEAD_LETTERS, LOAD_GARBAGE,
-    LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_LIFECYCLES, LOAD_REFERENCED, LOAD_REFERENCED_ACCOUNTS,
+    BEGIN, LOAD_ACCOUNTS, LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_REFERENCED, LOAD_REFERENCED_ACCOUNTS,
     NOW_BATCH,
 };
 use crate::codec::{self, Interner, corrupt};
 use crate::prelude::*;
+use crate::reads::Statement;
+use crate::tables::{self, FoundRows, TableReader, Take};
 use crate::{Result, records};
 
 /// The loaded rows, and which of them are locked.
@@ -38,12 +39,36 @@ pub(super) struct Loaded {
     /// Existing rows, which are updated instead of inserted.
     pub(super) found_accounts: BTreeSet<UserId>,
     pub(super) found_keys: BTreeSet<KeyId>,
-    pub(super) found_api_keys: BTreeSet<Name>,
-    pub(super) found_automations: BTreeSet<AutomationId>,
+    pub(super) found: FoundRows,
     pub(super) candidates: BTreeMap<ClaimFilter, Vec<JobId>>,
 }
 
 type Value = dyn ToSql + Sync;
+
+/// The rows of a batch besides jobs, idempotency keys and accounts.
+#[derive(Default)]
+struct TableLoads<'a>(Vec<TableLoad<'a>>);
+
+struct TableLoad<'a> {
+    request: Request<'a>,
+    take: Take,
+}
+
+impl<'a> TableReader<'a> for TableLoads<'a> {
+    type Columns<K: Copy> = ColumnArrays<'a, K>;
+
+    fn load<K: Copy>(
+        &mut self,
+        statement: Statement,
+        keys: impl IntoIterator<Item = K>,
+        columns: impl FnMut(&mut ColumnArrays<'a, K>),
+        take: Take,
+    ) -> Result<()> {
+        let arrays = ColumnArrays::of(keys, columns);
+        self.0.extend(arrays.map(|arrays| TableLoad { request: arrays.request(statement.postgres), take }));
+        Ok(())
+    }
+}
 
 /// The parameters of the first round trip.
 struct LoadParams {
@@ -54,9 +79,6 @@ struct LoadParams {
     /// Jobs whose specs were not cached.
     uncached: Vec<Uuid>,
     users: Vec<String>,
-    dead_letters: Vec<Uuid>,
-    lifecycles: (Vec<String>, Vec<i32>),
-    automations: (Vec<&'static str>, Vec<String>),
 }
 
 impl LoadParams {
@@ -72,9 +94,6 @@ impl LoadParams {
             jobs: reads.jobs.iter().map(|id| id.0).collect(),
             uncached: reads.jobs.iter().filter(|id| !cached.contains_key(id)).map(|id| id.0).collect(),
             users: users.into_iter().map(str::to_owned).collect(),
-            dead_letters: reads.dead_letters.iter().map(|id| id.0).collect(),
-            lifecycles: reads.lifecycles.iter().map(|key| (key.name.to_string(), key.version as i32)).unzip(),
-            automations: reads.automations.iter().map(|(kind, id)| (kind.as_str(), id.to_string())).unzip(),
             cached,
         }
     }
@@ -93,24 +112,8 @@ pub(super) async fn load(
     }
     claim::again(connection, node, reads, &short, &mut loaded).await?;
     load_referenced(connection, &mut loaded).await?;
-    assets(connection, reads, &mut loaded.set).await?;
+    loaded.found = FoundRows::of(&loaded.set);
     Ok(loaded)
-}
-
-/// Assets and garbage records: few batches need them, and their jobs are already locked.
-async fn assets(connection: &Connection, reads: &Reads, set: &mut WorkingSet) -> Result<(), StatementFault> {
-    if !reads.assets.is_empty() {
-        let jobs: Vec<Uuid> = reads.assets.iter().map(|job| job.0).collect();
-        for asset in decoded(&connection.query(&LOAD_ASSETS, &[&jobs]).await?, records::asset)? {
-            set.assets.entry(asset.job_id).or_default().push(asset);
-        }
-    }
-    if !reads.garbage.is_empty() {
-        let paths: Vec<&String> = reads.garbage.iter().collect();
-        let rows = connection.query(&LOAD_GARBAGE, &[&paths]).await?;
-        set.garbage.extend(decoded(&rows, |row| Ok((row.get()?, row.get()?)))?);
-    }
-    Ok(())
 }
 
 /// The first round trip. Also returns the claims that found too few jobs.
@@ -125,10 +128,10 @@ async fn first(
     let keys: [&Value; 1] = [&params.keys];
     let jobs: [&Value; 1] = [&params.jobs];
     let uncached: [&Value; 1] = [&params.uncached];
-    let letters: [&Value; 1] = [&params.dead_letters];
     let accounts: [&Value; 2] = [&params.users, &params.uncached];
-    let lifecycles: [&Value; 2] = [&params.lifecycles.0, &params.lifecycles.1];
-    let automations: [&Value; 2] = [&params.automations.0, &params.automations.1];
+    let mut tables = TableLoads::default();
+    tables::load(&mut tables, reads)?;
+    let table_params: Vec<_> = tables.0.iter().map(|load| borrowed(&load.request.params)).collect();
 
     let begin = connection.send_begin(BEGIN);
     let now = connection.send(&NOW_BATCH, &[]);
@@ -138,11 +141,8 @@ async fn first(
     let claims: Vec<_> = searches.iter().map(|search| search.send(connection)).collect();
     let has_accounts = !params.users.is_empty() || !params.uncached.is_empty();
     let accounts = has_accounts.then(|| connection.send(&LOAD_ACCOUNTS, &accounts));
-    let api_keys = reads.api_keys.then(|| connection.send(&LOAD_API_KEYS, &[]));
-    let automations =
-        (!reads.automations.is_empty()).then(|| connection.send(&LOAD_AUTOMATIONS, &automations));
-    let letters = (!params.dead_letters.is_empty()).then(|| connection.send(&LOAD_DEAD_LETTERS, &letters));
-    let lifecycles = (!reads.lifecycles.is_empty()).then(|| connection.send(&LOAD_LIFECYCLES, &lifecycles));
+    let rows = tables.0.iter().zip(&table_params);
+    let rows: Vec<_> = rows.map(|(load, params)| connection.send(&load.request.sql, params)).collect();
 
     begin.await?;
     let mut loading = Loading::begin(node, &now.await?)?;
@@ -157,10 +157,9 @@ async fn first(
         short.extend(is_short.then(|| search.filter.clone()));
     }
     loading.accounts(reads, &rows_of(accounts).await?)?;
-    loading.api_keys(&rows_of(api_keys).await?)?;
-    loading.automations(&rows_of(automations).await?)?;
-    loading.dead_letters(&rows_of(letters).await?)?;
-    loading.lifecycles(&rows_of(lifecycles).await?)?;
+    for (load, rows) in tables.0.iter().zip(rows) {
+        for_each(&rows.await?, &mut loading.names, |row| (load.take)(&mut loading.loaded.set, row))?;
+    }
     Ok((loading.loaded, short))
 }
 
@@ -233,33 +232,6 @@ impl<'a> Loading<'a> {
             loaded.found_accounts.insert(user.clone());
             loaded.set.accounts.insert(user, account);
         }
-        Ok(())
-    }
-
-    fn api_keys(&mut self, rows: &[Row]) -> Result<()> {
-        for key in decoded(rows, records::api_key)? {
-            self.loaded.found_api_keys.insert(key.id.clone());
-            self.loaded.set.api_keys.insert(key.id.clone(), key);
-        }
-        Ok(())
-    }
-
-    fn automations(&mut self, rows: &[Row]) -> Result<()> {
-        for automation in decoded(rows, records::automation)? {
-            self.loaded.found_automations.insert(automation.id());
-            self.loaded.set.automations.insert(automation.id(), automation);
-        }
-        Ok(())
-    }
-
-    fn dead_letters(&mut self, rows: &[Row]) -> Result<()> {
-        let letters = decoded(rows, |row| Ok((JobId(row.get()?), records::dead_letter(row)?)))?;
-        self.loaded.set.dead_letters.extend(letters);
-        Ok(())
-    }
-
-    fn lifecycles(&mut self, rows: &[Row]) -> Result<()> {
-        self.loaded.set.lifecycles.extend(decoded(rows, records::lifecycle)?);
         Ok(())
     }
 }

@@ -6,24 +6,11 @@ use super::error::StatementFault;
 use super::rows::get;
 use super::statements::{INSERT_MIGRATION, LOCK_MIGRATIONS, MIGRATED, MIGRATIONS, NOW_FIRST, SETTINGS};
 use crate::StoreError;
-use crate::migrate::{Migration, pending};
+use crate::migrate::pending;
+use crate::tables::POSTGRES_MIGRATIONS;
 
 /// The first version with 64-bit transaction ids and their outcomes.
 const VERSION_MIN: i32 = 130_000;
-
-const ALL: [Migration; 11] = [
-    Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
-    Migration { number: 2, sql: include_str!("migrations/0002_commits.sql") },
-    Migration { number: 3, sql: include_str!("migrations/0003_callers.sql") },
-    Migration { number: 4, sql: include_str!("migrations/0004_assets.sql") },
-    Migration { number: 5, sql: include_str!("migrations/0005_orders.sql") },
-    Migration { number: 6, sql: include_str!("migrations/0006_nodes.sql") },
-    Migration { number: 7, sql: include_str!("migrations/0007_connections.sql") },
-    Migration { number: 8, sql: include_str!("migrations/0008_clock_ahead.sql") },
-    Migration { number: 9, sql: include_str!("migrations/0009_audit_details.sql") },
-    Migration { number: 10, sql: include_str!("migrations/0010_key_scopes.sql") },
-    Migration { number: 11, sql: include_str!("migrations/0011_sessions.sql") },
-];
 
 /// Refuses a server that could lose acknowledged work, or that is read-only.
 pub(super) async fn check(connection: &Connection) -> Result<(), StatementFault> {
@@ -61,7 +48,7 @@ async fn migrate_inside(connection: &Connection) -> Result<(), StatementFault> {
     for row in &connection.query(&MIGRATED, &[]).await? {
         done.push((get::<i32>(row, 0)? as u32, get::<String>(row, 1)?));
     }
-    for migration in pending(&ALL, &done)? {
+    for migration in pending(&POSTGRES_MIGRATIONS, &done)? {
         connection.batch_long(migration.sql).await?;
         connection.query(&INSERT_MIGRATION, &[&(migration.number as i32), &migration.checksum()]).await?;
         tracing::info!(number = migration.number, "database migrated");

@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
 
     /// Runs a statement.
     pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Result<Vec<Row>> {
-        self.ask_typed(sql.text, params, sql.types).await
+        self.ask_typed(sql.text, params, &sql.types).await
     }
 
     async fn ask_typed(&self, sql: &str, params: &Params<'_>, types: &[Type]) -> Result<Vec<Row>> {
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
     pub(super) async fn ask_by_index(&self, sql: &'static Sql) -> Result<Vec<Row>> {
         let mut connection = self.pool.get().await?;
         let begin = "begin read only; set local enable_seqscan = off";
-        let rows = connection.query_within(self.most, begin, sql.text, &[], sql.types).await?;
+        let rows = connection.query_within(self.most, begin, sql.text, &[], &sql.types).await?;
         connection.release();
         Ok(rows)
     }
@@ -121,7 +121,7 @@ pub(super) struct Snapshot {
 
 impl Snapshot {
     pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Result<Vec<Row>> {
-        let ask = self.connection.ask_once(sql.text, params, sql.types);
+        let ask = self.connection.ask_once(sql.text, params, &sql.types);
         Ok(answered_within(self.most, ask).await?)
     }
 

@@ -1,11 +1,12 @@
 //! Reading rows of PostgreSQL, and sending the records of a batch as columns.
 
 use tokio_postgres::Row;
-use tokio_postgres::types::{FromSql, ToSql};
+use tokio_postgres::types::{FromSql, ToSql, Type};
 
+use super::connection::Sql;
 use crate::Result;
 use crate::codec::{Interner, corrupt};
-use crate::row::{AnyRow, Column, ColumnWriter, RowReader};
+use crate::row::{AnyRow, ArrayElement as _, Column, ColumnWriter, RowReader};
 
 /// A column of one of our statements: it exists and has the expected type.
 pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T> {
@@ -39,12 +40,37 @@ pub(super) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 pub(super) struct ColumnArrays<'a, R> {
     pub(super) rows: Vec<R>,
     pub(super) params: Vec<Param<'a>>,
+    pub(super) types: Vec<Type>,
+}
+
+impl<'a, R: Copy> ColumnArrays<'a, R> {
+    /// `None` without records.
+    pub(super) fn of(rows: impl IntoIterator<Item = R>, columns: impl FnOnce(&mut Self)) -> Option<Self> {
+        let mut arrays = Self { rows: rows.into_iter().collect(), params: Vec::new(), types: Vec::new() };
+        if arrays.rows.is_empty() {
+            return None;
+        }
+        columns(&mut arrays);
+        Some(arrays)
+    }
+
+    /// The statement for these records.
+    pub(super) fn request(self, text: &'static str) -> Request<'a> {
+        Request { sql: Sql { text, types: self.types.into() }, params: self.params }
+    }
+}
+
+/// A statement and its parameters.
+pub(super) struct Request<'a> {
+    pub(super) sql: Sql,
+    pub(super) params: Vec<Param<'a>>,
 }
 
 impl<'a, R: Copy> ColumnWriter<'a, R> for ColumnArrays<'a, R> {
     fn with<T: Column<'a>>(&mut self, value: impl Fn(R) -> T) -> &mut Self {
         let column: Vec<_> = self.rows.iter().map(|row| value(*row).into_postgres()).collect();
         self.params.push(Box::new(column));
+        self.types.push(T::Postgres::ARRAY);
         self
     }
 }

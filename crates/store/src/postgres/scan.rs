@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::read::{Reader, Snapshot, rows_max};
 use super::rows::{SPEC_COLUMNS, decoded, get};
 use super::statements::{
-    LOAD_DEAD_LETTERS, ORPHANS, SCAN, SCAN_ACCOUNTS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS,
+    ORPHANS, SCAN, SCAN_ACCOUNTS, SCAN_DEAD_LETTERS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS,
 };
 use super::*;
 use crate::codec::corrupt;
@@ -79,7 +79,7 @@ impl Around {
             around.events.entry(row.peek()?).or_default().push(codec::event(row));
             Ok(())
         })?;
-        let letters = snapshot.ask(&LOAD_DEAD_LETTERS, &[&ids]).await?;
+        let letters = snapshot.ask(&SCAN_DEAD_LETTERS, &[&ids]).await?;
         around.dead_letters.extend(decoded(&letters, |row| Ok((row.get()?, records::dead_letter(row))))?);
         for (_, line) in decoded(&snapshot.ask(&SCAN_LEDGER, &[&ids]).await?, records::ledger_line)? {
             let job = line.job_id.expect("the statement finds lines by their jobs");

@@ -9,9 +9,11 @@ use tenure_core::limits::CANDIDATE_BYTES_MAX;
 use crate::codec::{self, Interner, corrupt};
 use crate::live::Live;
 use crate::prelude::*;
+use crate::reads::Statement;
 use crate::sqlite::Writer;
-use crate::sqlite::rows::{all, first, for_each};
-use crate::{Result, StoreError, records, row};
+use crate::sqlite::rows::{RowWriter, all, first, for_each, load_each};
+use crate::tables::{self, TableReader, Take};
+use crate::{Result, StoreError, records};
 
 /// Bytes of ready jobs in memory. The others are read when they are claimed.
 const READY_BYTES_MAX: usize = 64 << 20;
@@ -57,7 +59,7 @@ pub(super) fn account(connection: &Connection, user: &UserId) -> Result<Option<A
 
 pub(super) fn dead_letter(connection: &Connection, job: JobId) -> Result<Option<DeadLetter>> {
     let id = job.0.as_bytes().as_slice();
-    first(connection, include_str!("sql/dead_letter.sql"), [id], records::dead_letter)
+    first(connection, include_str!("sql/load_dead_letters.sql"), [id], records::dead_letter)
 }
 
 impl Writer {
@@ -145,31 +147,8 @@ impl Writer {
         for user in &reads.accounts {
             self.load_account(user, set)?;
         }
-        for job in &reads.dead_letters {
-            set.dead_letters.extend(dead_letter(connection, *job)?.map(|letter| (*job, letter)));
-        }
-        for key in &reads.lifecycles {
-            let values = (key.name.as_str(), key.version);
-            let source = first(connection, include_str!("sql/lifecycle.sql"), values, row::value)?;
-            set.lifecycles.extend(source.map(|source| (key.clone(), source)));
-        }
-        if reads.api_keys {
-            let keys = all(connection, include_str!("sql/api_keys.sql"), [], records::api_key)?;
-            set.api_keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
-        }
-        for job in &reads.assets {
-            set.assets.insert(*job, self.assets(*job)?);
-        }
-        for path in &reads.garbage {
-            let due = first(connection, include_str!("sql/load_garbage.sql"), [path], row::value)?;
-            set.garbage.extend(due.map(|due| (path.clone(), due)));
-        }
-        for id @ (kind, name) in &reads.automations {
-            let values = (kind.as_str(), name.as_str());
-            let found = first(connection, include_str!("sql/automation.sql"), values, records::automation)?;
-            set.automations.extend(found.map(|automation| (id.clone(), automation)));
-        }
-        Ok(())
+        let mut tables = TableLoader { connection, set };
+        tables::load(&mut tables, reads)
     }
 
     fn load_account(&self, user: &UserId, set: &mut WorkingSet) -> Result<()> {
@@ -178,13 +157,24 @@ impl Writer {
         }
         Ok(())
     }
+}
 
-    /// Every asset of a job, oldest first.
-    fn assets(&self, job: JobId) -> Result<Vec<Asset>> {
-        let (job, newest) = (job.0, uuid::Uuid::max());
-        let values = (job.as_bytes().as_slice(), newest.as_bytes().as_slice(), i64::MAX);
-        let mut found = all(&self.connection, include_str!("sql/assets.sql"), values, records::asset)?;
-        found.reverse();
-        Ok(found)
+/// Adds the rows of a batch to its working set.
+struct TableLoader<'c, 's> {
+    connection: &'c Connection,
+    set: &'s mut WorkingSet,
+}
+
+impl<'a, 'c> TableReader<'a> for TableLoader<'c, '_> {
+    type Columns<K: Copy> = RowWriter<'c, K>;
+
+    fn load<K: Copy>(
+        &mut self,
+        statement: Statement,
+        keys: impl IntoIterator<Item = K>,
+        columns: impl FnMut(&mut RowWriter<'c, K>),
+        take: Take,
+    ) -> Result<()> {
+        load_each(self.connection, statement.sqlite, keys, columns, |row| take(self.set, row))
     }
 }

@@ -103,8 +103,37 @@ pub(super) fn put_each<'c, R: Copy>(
     connection: &'c Connection,
     sql: &str,
     rows: impl IntoIterator<Item = R>,
-    mut columns: impl FnMut(&mut RowWriter<'c, R>),
+    columns: impl FnMut(&mut RowWriter<'c, R>),
     check: impl Fn(R, usize) -> Result<()>,
+) -> Result<()> {
+    bind_each(connection, sql, rows, columns, |row, statement| check(row, statement.raw_execute()?))
+}
+
+/// Runs a query for each key, and passes its rows to `take`.
+pub(super) fn load_each<'c, K: Copy>(
+    connection: &'c Connection,
+    sql: &str,
+    keys: impl IntoIterator<Item = K>,
+    columns: impl FnMut(&mut RowWriter<'c, K>),
+    mut take: impl FnMut(&mut RowReader<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut names = Interner::default();
+    bind_each(connection, sql, keys, columns, |_, statement| {
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next()? {
+            take(&mut RowReader::new(AnyRow::Sqlite(row), &mut names))?;
+        }
+        Ok(())
+    })
+}
+
+/// Binds the columns of each record to a statement, and passes it to `run`.
+fn bind_each<'c, R: Copy>(
+    connection: &'c Connection,
+    sql: &str,
+    rows: impl IntoIterator<Item = R>,
+    mut columns: impl FnMut(&mut RowWriter<'c, R>),
+    mut run: impl FnMut(R, &mut CachedStatement<'c>) -> Result<()>,
 ) -> Result<()> {
     let mut rows = rows.into_iter();
     let Some(row) = rows.next() else { return Ok(()) };
@@ -113,7 +142,7 @@ pub(super) fn put_each<'c, R: Copy>(
     loop {
         columns(&mut writer);
         std::mem::replace(&mut writer.bound, Ok(()))?;
-        check(writer.row, writer.statement.raw_execute()?)?;
+        run(writer.row, &mut writer.statement)?;
         let Some(row) = rows.next() else { return Ok(()) };
         (writer.row, writer.next) = (row, 0);
     }

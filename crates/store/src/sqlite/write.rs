@@ -6,29 +6,16 @@
 use std::sync::{Arc, MutexGuard};
 
 use rusqlite::{CachedStatement, Connection, ErrorCode, params};
-use tenure_core::working_set::Appended;
 
-use crate::migrate::{Migration, pending};
+use crate::migrate::pending;
 use crate::prelude::*;
+use crate::reads::Statement;
 use crate::row::ColumnWriter as _;
 use crate::sqlite::Writer;
 use crate::sqlite::clock::{self, FileClock};
 use crate::sqlite::rows::{RowWriter, put_each};
+use crate::tables::{self, FoundRows, SQLITE_MIGRATIONS, TableWriter};
 use crate::{Result, StoreError, codec, records};
-
-const MIGRATIONS: [Migration; 11] = [
-    Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
-    Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
-    Migration { number: 3, sql: include_str!("migrations/0003_assets.sql") },
-    Migration { number: 4, sql: include_str!("migrations/0004_orders.sql") },
-    Migration { number: 5, sql: include_str!("migrations/0005_nodes.sql") },
-    Migration { number: 6, sql: include_str!("migrations/0006_connections.sql") },
-    Migration { number: 7, sql: include_str!("migrations/0007_retention.sql") },
-    Migration { number: 8, sql: include_str!("migrations/0008_rowids.sql") },
-    Migration { number: 9, sql: include_str!("migrations/0009_audit_details.sql") },
-    Migration { number: 10, sql: include_str!("migrations/0010_key_scopes.sql") },
-    Migration { number: 11, sql: include_str!("migrations/0011_sessions.sql") },
-];
 
 /// Interval of heartbeats that are written as part of batches.
 const TELL_MS: i64 = 500;
@@ -42,7 +29,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<()> {
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         rows.collect::<Result<_, _>>()?
     };
-    for migration in pending(&MIGRATIONS, &done)? {
+    for migration in pending(&SQLITE_MIGRATIONS, &done)? {
         transaction.execute_batch(migration.sql)?;
         let row = params![migration.number, migration.checksum()];
         transaction.execute(include_str!("sql/insert_migration.sql"), row)?;
@@ -52,15 +39,15 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<()> {
 
 impl Writer {
     /// Writes and commits; updates the live jobs only after the commit.
-    pub(super) fn write(&mut self, set: WorkingSet, now: Now) -> Result<()> {
+    pub(super) fn write(&mut self, set: WorkingSet, found: &FoundRows, now: Now) -> Result<()> {
         let adds_work = set.adds_work();
         if adds_work && self.reserve.is_spent() {
             return Err(StoreError::Full);
         }
-        let written = self.commit(&set, now);
+        let written = self.commit(&set, found, now);
         // Batches that finish work are written from the reserve.
         let written = match written {
-            Err(StoreError::Full) if self.reserve.spend() && !adds_work => self.commit(&set, now),
+            Err(StoreError::Full) if self.reserve.spend() && !adds_work => self.commit(&set, found, now),
             written => written,
         };
         written?;
@@ -70,9 +57,9 @@ impl Writer {
         Ok(())
     }
 
-    fn commit(&mut self, set: &WorkingSet, now: Now) -> Result<()> {
+    fn commit(&mut self, set: &WorkingSet, found: &FoundRows, now: Now) -> Result<()> {
         self.statement("begin immediate")?.execute([])?;
-        if let Err(error) = self.write_rows(set, now) {
+        if let Err(error) = self.write_rows(set, found, now) {
             return Err(self.undo(error));
         }
         let committed = self.connection.prepare_cached("commit").and_then(|mut commit| commit.execute([]));
@@ -113,8 +100,14 @@ impl Writer {
         }
     }
 
-    fn write_rows(&self, set: &WorkingSet, now: Now) -> Result<()> {
+    fn write_rows(&self, set: &WorkingSet, found: &FoundRows, now: Now) -> Result<()> {
         let changes = &set.changes;
+        let mut tables = self;
+        tables::erase_users(&mut tables, changes)?;
+        let accounts = changes.upserted.accounts.iter().map(|user| (user, set.accounts[user]));
+        self.put(include_str!("sql/put_account.sql"), accounts, records::account_columns)?;
+        let keys = changes.upserted.keys.iter().map(|key| &set.keys[key]);
+        self.put(include_str!("sql/put_key.sql"), keys, records::key_columns)?;
         self.write_jobs(set)?;
         let mut position = self.position;
         self.put(include_str!("sql/insert_event.sql"), &changes.appended.events, |row| {
@@ -125,18 +118,8 @@ impl Writer {
         if position != self.position {
             self.statement(include_str!("sql/advance_position.sql"))?.execute([position.0 as i64])?;
         }
-        for (user, alias) in &changes.erased_users {
-            self.statement(include_str!("sql/erase_account.sql"))?.execute([user.as_str()])?;
-            self.statement(include_str!("sql/erase_ledger.sql"))?.execute([user.as_str(), alias.as_str()])?;
-        }
-        let Appended { telemetry, logs, ledger, audit, .. } = &changes.appended;
-        self.put(include_str!("sql/insert_telemetry.sql"), telemetry, records::telemetry_columns)?;
-        self.put(include_str!("sql/insert_log.sql"), logs, records::log_columns)?;
-        self.put(include_str!("sql/insert_ledger.sql"), ledger, records::ledger_columns)?;
-        self.put(include_str!("sql/insert_audit.sql"), audit, records::audit_columns)?;
-        self.write_upserted(set)?;
-        self.write_assets(changes)?;
-        self.forget(changes)?;
+        tables::write(&mut tables, set, found)?;
+        self.put(include_str!("sql/insert_audit.sql"), &changes.appended.audit, records::audit_columns)?;
         if TELL_MS <= now.at.0 - self.clock().told.0 {
             clock::tell(&self.connection, now)?;
             self.clock().told = now.at;
@@ -167,46 +150,8 @@ impl Writer {
         })
     }
 
-    fn write_upserted(&self, set: &WorkingSet) -> Result<()> {
-        let rows = &set.changes.upserted;
-        let accounts = rows.accounts.iter().map(|user| (user, set.accounts[user]));
-        self.put(include_str!("sql/put_account.sql"), accounts, records::account_columns)?;
-        let letters =
-            rows.dead_letters.difference(&set.changes.jobs.purged).map(|job| &set.dead_letters[job]);
-        self.put(include_str!("sql/put_dead_letter.sql"), letters, records::dead_letter_columns)?;
-        let keys = rows.keys.iter().map(|key| &set.keys[key]);
-        self.put(include_str!("sql/put_key.sql"), keys, records::key_columns)?;
-        for (queue, paused) in &rows.queues {
-            let sql = [include_str!("sql/resume_queue.sql"), include_str!("sql/pause_queue.sql")];
-            self.statement(sql[usize::from(*paused)])?.execute([queue.as_str()])?;
-        }
-        let lifecycles = rows.lifecycles.iter().map(|key| (key, set.lifecycles[key].as_str()));
-        self.put(include_str!("sql/insert_lifecycle.sql"), lifecycles, records::lifecycle_columns)?;
-        let api_keys = rows.api_keys.iter().map(|key| &set.api_keys[key]);
-        self.put(include_str!("sql/put_api_key.sql"), api_keys, records::api_key_columns)?;
-        self.put(include_str!("sql/touch_api_key.sql"), &rows.keys_used, records::key_use_columns)?;
-        let sessions = rows.sessions.iter().filter_map(|(digest, session)| Some((digest, session.as_ref()?)));
-        self.put(include_str!("sql/put_session.sql"), sessions, records::session_columns)?;
-        for (digest, _) in rows.sessions.iter().filter(|(_, session)| session.is_none()) {
-            self.statement(include_str!("sql/remove_session.sql"))?.execute([digest.as_str()])?;
-        }
-        self.put(include_str!("sql/put_worker.sql"), rows.workers.values(), records::worker_columns)?;
-        let automations = rows.automations.iter().filter_map(|id| Some((id, set.automations.get(id)?)));
-        self.put(include_str!("sql/put_automation.sql"), automations, records::automation_columns)?;
-        for (kind, name) in rows.automations.iter().filter(|id| !set.automations.contains_key(*id)) {
-            let mut remove = self.statement(include_str!("sql/remove_automation.sql"))?;
-            remove.execute((kind.as_str(), name.as_str()))?;
-        }
-        self.put(include_str!("sql/put_node.sql"), rows.nodes.values(), records::node_columns)?;
-        if let Some(now) = rows.nodes.values().map(|node| node.seen_at.0).max() {
-            let unseen_since = now - limits::NODE_UNSEEN_MS_MAX as i64;
-            self.statement(include_str!("sql/prune_nodes.sql"))?.execute([unseen_since])?;
-        }
-        Ok(())
-    }
-
     /// Executes a statement for each record.
-    pub(super) fn put<'c, R: Copy>(
+    fn put<'c, R: Copy>(
         &'c self,
         sql: &str,
         rows: impl IntoIterator<Item = R>,
@@ -215,37 +160,11 @@ impl Writer {
         put_each(&self.connection, sql, rows, columns, |_, _| Ok(()))
     }
 
-    fn forget(&self, changes: &Changes) -> Result<()> {
-        const PURGE: [&str; 8] = [
-            include_str!("sql/discard_objects.sql"),
-            include_str!("sql/purge_assets.sql"),
-            include_str!("sql/purge_events.sql"),
-            include_str!("sql/purge_logs.sql"),
-            include_str!("sql/purge_telemetry.sql"),
-            include_str!("sql/purge_dead_letter.sql"),
-            include_str!("sql/purge_state.sql"),
-            include_str!("sql/purge_job.sql"),
-        ];
-        for job in &changes.jobs.purged {
-            for sql in PURGE {
-                self.statement(sql)?.execute([job.0.as_bytes().as_slice()])?;
-            }
-        }
-        if let Some(now) = changes.prune {
-            self.statement(include_str!("sql/prune_telemetry.sql"))?.execute([now.0])?;
-            self.statement(include_str!("sql/prune_keys.sql"))?.execute([now.0])?;
-            self.statement(include_str!("sql/prune_sessions.sql"))?.execute([now.0])?;
-            let unseen_since = now.0 - limits::WORKER_UNSEEN_MS_MAX as i64;
-            self.statement(include_str!("sql/prune_workers.sql"))?.execute([unseen_since])?;
-        }
-        Ok(())
-    }
-
     pub(super) fn clock(&self) -> MutexGuard<'_, FileClock> {
         self.clock.lock().expect("no thread panics while holding the lock")
     }
 
-    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>> {
+    fn statement(&self, sql: &str) -> Result<CachedStatement<'_>> {
         Ok(self.connection.prepare_cached(sql)?)
     }
 
@@ -277,5 +196,18 @@ impl Writer {
                 tracing::warn!(%error, "last heartbeat not written before close");
             }
         }
+    }
+}
+
+impl<'a, 'c> TableWriter<'a> for &'c Writer {
+    type Columns<R: Copy> = RowWriter<'c, R>;
+
+    fn put<R: Copy>(
+        &mut self,
+        statement: Statement,
+        records: impl IntoIterator<Item = R>,
+        columns: impl FnMut(&mut RowWriter<'c, R>),
+    ) -> Result<()> {
+        Writer::put(self, statement.sqlite, records, columns)
     }
 }

@@ -1,2 +1,2 @@
 -- load_dead_letters: dead letters of a batch; their jobs are locked. Index: the primary key.
-select job_id, letter from dead_letters where job_id = any($1)
+select letter from dead_letters where job_id = any($1)

@@ -1,2 +1,2 @@
 -- load_garbage: the deadline of a garbage record. Index: the primary key.
-select due_at from asset_garbage where storage_path = ?1
+select storage_path, due_at from asset_garbage where storage_path = ?1

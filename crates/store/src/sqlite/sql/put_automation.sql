@@ -1,3 +1,2 @@
--- put_automation: inserts or updates an automation. Index: the primary key.
-insert into orders (kind, id, due_at, body) values (?1, ?2, ?3, ?4)
-on conflict (kind, id) do update set due_at = excluded.due_at, body = excluded.body
+-- put_automation: updates an automation. Index: the primary key.
+update orders set due_at = ?3, body = ?4 where kind = ?1 and id = ?2

@@ -16,6 +16,7 @@ const WHOLE: [(&str, &str); 11] = [
     ("workers", "the last ones, by the index that has them in order"),
     ("nodes", "the last ones, by the index that has them in order"),
     ("api_keys", "a few rows"),
+    ("load_api_keys", "a few rows"),
     ("lifecycles", "a few rows"),
     ("paused", "a few rows"),
     ("migrated", "a few rows"),

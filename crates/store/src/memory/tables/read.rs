@@ -1,0 +1,304 @@
+//! The reads of the memory store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Tables;
+use crate::memory::expiry::Expiring as _;
+use crate::prelude::*;
+use crate::*;
+
+/// Rows with their numbers, from 1.
+fn numbered<T>(rows: &[T]) -> impl DoubleEndedIterator<Item = (u64, &T)> {
+    rows.iter().enumerate().map(|(index, row)| (index as u64 + 1, row))
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "the reads of a store take owned values")]
+impl Tables {
+    pub(in crate::memory) fn job(&self, id: JobId) -> Option<Arc<Job>> {
+        self.find(id).cloned()
+    }
+
+    pub(in crate::memory) fn history(&self, id: JobId) -> Vec<Event> {
+        let positions = self.histories.get(&id).map(Vec::as_slice).unwrap_or_default();
+        let mut events: Vec<Event> =
+            positions.iter().map(|position| self.journal[position].clone()).collect();
+        events.sort_by_key(|event| event.seq.unwrap_or(u32::MAX));
+        events
+    }
+
+    pub(in crate::memory) fn journal_end(&self) -> Position {
+        Position(self.position)
+    }
+
+    pub(in crate::memory) fn events(&self, after: Position, limit: usize) -> Vec<JournalEntry> {
+        let later = self.journal.range(Position(after.0 + 1)..).take(limit);
+        later.map(|(position, event)| self.journaled(*position, event)).collect()
+    }
+
+    fn journaled(&self, position: Position, event: &Event) -> JournalEntry {
+        let spec = &self.find(event.job_id).expect("a job is forgotten together with its events").spec;
+        JournalEntry {
+            position,
+            event: event.clone(),
+            lifecycle: spec.lifecycle.name.clone(),
+            job_type: spec.job_type.clone(),
+            queue: spec.queue.clone(),
+            user_id: spec.user_id.clone(),
+            correlation_id: spec.correlation_id(),
+            trace_id: spec.trace_id(),
+        }
+    }
+
+    fn all(&self) -> BTreeMap<JobId, &Arc<Job>> {
+        self.live.jobs().chain(self.finished.values()).map(|job| (job.id(), job)).collect()
+    }
+
+    pub(in crate::memory) fn list(&self, filter: JobFilter, page: Page) -> Vec<Arc<Job>> {
+        let older = |id: JobId| page.before.is_none_or(|before| id < before);
+        let all = self.all();
+        let matching = all.values().rev().filter(|job| older(job.id()) && filter.admits(job));
+        matching.take(page.limit).map(|job| Arc::clone(job)).collect()
+    }
+
+    pub(in crate::memory) fn nth_older(&self, before: Option<JobId>, jobs: usize) -> Option<JobId> {
+        let older = |id: &&JobId| before.is_none_or(|before| **id < before);
+        self.all().keys().rev().filter(older).nth(jobs - 1).copied()
+    }
+
+    pub(in crate::memory) fn counts(&self) -> Vec<Count> {
+        let mut counts = BTreeMap::<_, u64>::new();
+        for job in self.all().into_values() {
+            *counts.entry(live::count_key(job)).or_default() += 1;
+        }
+        live::counts(counts.into_iter())
+    }
+
+    pub(in crate::memory) fn gauges(&mut self) -> Gauges {
+        let now = self.clock.now().at;
+        let letters = self.dead_letters.values().filter(|letter| letter.dismissed.is_none());
+        let written: BTreeSet<_> = letters.map(|letter| (letter.created_at, letter.job_id)).collect();
+        Gauges {
+            jobs: self.live.counts(),
+            oldest_ready: self.live.oldest_ready(now),
+            dead_letters: written.len() as u64,
+            oldest_dead_letter: written.first().map(|(at, _)| *at),
+        }
+    }
+
+    pub(in crate::memory) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
+        self.live.waiting(limit).into_iter().filter_map(|(_, job)| job).collect()
+    }
+
+    pub(in crate::memory) fn leased(
+        &self,
+        worker: Option<WorkerId>,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Vec<Arc<Job>> {
+        self.live.leased(worker.as_ref(), after, limit).into_iter().filter_map(|(_, job)| job).collect()
+    }
+
+    pub(in crate::memory) fn due(&mut self, limit: usize) -> Vec<JobId> {
+        self.live.due(self.clock.now().running(), limit)
+    }
+
+    pub(in crate::memory) fn ready_jobs(
+        &mut self,
+        filters: Vec<ClaimFilter>,
+        limit: usize,
+    ) -> Vec<ReadyJobs> {
+        self.live.ready_jobs(&filters, &self.paused, limit, self.clock.now().at)
+    }
+
+    pub(in crate::memory) fn finished(&self, since: Timestamp, limit: usize) -> Vec<Arc<Job>> {
+        let late = self.finished.values();
+        let late = late.filter_map(|job| Some((job.times.completed_at.filter(|at| since <= *at)?, job.id())));
+        let late: BTreeSet<_> = late.collect();
+        late.into_iter().rev().take(limit).map(|(_, id)| Arc::clone(&self.finished[&id])).collect()
+    }
+
+    pub(in crate::memory) fn api_keys(&self) -> Vec<ApiKey> {
+        self.api_keys.values().cloned().collect()
+    }
+
+    pub(in crate::memory) fn automations(&self, kind: AutomationKind) -> Vec<Automation> {
+        let of_kind = self.automations.iter().filter(|((known, _), _)| *known == kind);
+        of_kind.take(limits::AUTOMATIONS_MAX).map(|(_, automation)| automation.clone()).collect()
+    }
+
+    pub(in crate::memory) fn due_automations(
+        &mut self,
+        kind: AutomationKind,
+        limit: usize,
+    ) -> Vec<Automation> {
+        let now = self.clock.now().at;
+        let due = self.automations.iter().filter(|((known, _), _)| *known == kind);
+        let due = due.filter_map(|(id, automation)| Some((automation.due_at().filter(|at| *at <= now)?, id)));
+        let due: BTreeSet<_> = due.collect();
+        due.into_iter().take(limit).map(|(_, id)| self.automations[id].clone()).collect()
+    }
+
+    pub(in crate::memory) fn assets(&self, job: JobId, before: Option<AssetId>, limit: usize) -> Vec<Asset> {
+        self.assets.list(job, before, limit)
+    }
+
+    pub(in crate::memory) fn asset(&self, id: AssetId) -> Option<Asset> {
+        self.assets.one(id)
+    }
+
+    pub(in crate::memory) fn asset_garbage(&mut self, limit: usize) -> Vec<String> {
+        self.assets.garbage(self.clock.now().at, limit)
+    }
+
+    pub(in crate::memory) fn has_expired(&mut self) -> bool {
+        let now = self.clock.now().at;
+        self.keys.values().any(|record| record.has_expired(now))
+            || self.telemetry.iter().any(|line| line.has_expired(now))
+            || self.workers.values().any(|worker| worker.has_expired(now))
+            || self.sessions.values().any(|session| session.has_expired(now))
+    }
+
+    pub(in crate::memory) fn session(&self, digest: Name) -> Option<Session> {
+        self.sessions.get(&digest).cloned()
+    }
+
+    pub(in crate::memory) fn workers(&self) -> Vec<WorkerRecord> {
+        let mut workers: Vec<_> = self.workers.values().cloned().collect();
+        workers.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.name.cmp(&b.name)));
+        workers.truncate(WORKERS_MAX);
+        workers
+    }
+
+    pub(in crate::memory) fn worker(&self, name: WorkerId) -> Option<WorkerRecord> {
+        self.workers.get(&name).cloned()
+    }
+
+    pub(in crate::memory) fn nodes(&self) -> Vec<NodeRecord> {
+        let mut nodes: Vec<_> = self.nodes.values().cloned().collect();
+        nodes.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.id.cmp(&b.id)));
+        nodes.truncate(NODES_MAX);
+        nodes
+    }
+
+    pub(in crate::memory) fn completed_between(
+        &self,
+        lifecycle: LifecycleName,
+        after: Timestamp,
+        after_job: JobId,
+        before: Timestamp,
+        limit: usize,
+    ) -> Vec<CompletedJob> {
+        let of = self.finished.values().filter(|job| job.spec.lifecycle.name == lifecycle);
+        let completed = of.filter_map(|job| {
+            let (id, lifecycle_version) = (job.id(), job.spec.lifecycle.version);
+            Some(CompletedJob { id, lifecycle_version, completed_at: job.times.completed_at? })
+        });
+        let order = |job: &CompletedJob| (job.completed_at, job.id);
+        let mut found: Vec<_> =
+            completed.filter(|job| (after, after_job) < order(job) && job.completed_at < before).collect();
+        found.sort_unstable_by_key(order);
+        found.truncate(limit);
+        found
+    }
+
+    pub(in crate::memory) fn logs(&self, job: JobId, after: u64, limit: usize) -> Vec<LogLine> {
+        let lines = self.logs.get(&job).map(Vec::as_slice).unwrap_or_default();
+        lines.iter().filter(|line| after < line.n).take(limit).cloned().collect()
+    }
+
+    pub(in crate::memory) fn telemetry(&self, job: JobId) -> Vec<Telemetry> {
+        self.telemetry.iter().filter(|line| line.job_id == job).cloned().collect()
+    }
+
+    pub(in crate::memory) fn dead_letters(&self, filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter> {
+        let older = |letter: &DeadLetter| page.before.is_none_or(|before| letter.job_id < before);
+        let admits =
+            |letter: &DeadLetter| self.find(letter.job_id).is_some_and(|job| filter.admits(letter, job));
+        let matching = self.dead_letters.values().rev().filter(|letter| older(letter) && admits(letter));
+        matching.take(page.limit).cloned().collect()
+    }
+
+    pub(in crate::memory) fn account(&self, user: UserId) -> Account {
+        self.accounts.get(&user).copied().unwrap_or_default()
+    }
+
+    pub(in crate::memory) fn ledger(&self, user: UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
+        let own = numbered(&self.ledger).filter(|(row, line)| after < *row && line.user_id == user);
+        own.take(limit).map(|(row, line)| (row, line.clone())).collect()
+    }
+
+    pub(in crate::memory) fn accounts(&self, after: Option<UserId>, limit: usize) -> Vec<(UserId, Account)> {
+        let later = self.accounts.iter().filter(|(user, _)| after.as_ref().is_none_or(|after| after < *user));
+        later.take(limit).map(|(user, account)| (user.clone(), *account)).collect()
+    }
+
+    pub(in crate::memory) fn ledger_before(
+        &self,
+        user: UserId,
+        before: u64,
+        limit: usize,
+    ) -> Vec<(u64, LedgerLine)> {
+        let own = numbered(&self.ledger).filter(|(row, line)| *row < before && line.user_id == user);
+        own.rev().take(limit).map(|(row, line)| (row, line.clone())).collect()
+    }
+
+    pub(in crate::memory) fn audit_before(&self, before: u64, limit: usize) -> Vec<(u64, AuditLine)> {
+        let earlier = numbered(&self.audit).filter(|(row, _)| *row < before).rev();
+        earlier.take(limit).map(|(row, line)| (row, line.clone())).collect()
+    }
+
+    pub(in crate::memory) fn audit(&self, after: u64, limit: usize) -> Vec<(u64, AuditLine)> {
+        let later = numbered(&self.audit).filter(|(row, _)| after < *row);
+        later.take(limit).map(|(row, line)| (row, line.clone())).collect()
+    }
+
+    pub(in crate::memory) fn paused(&self) -> Vec<QueueName> {
+        self.paused.iter().cloned().collect()
+    }
+
+    pub(in crate::memory) fn lifecycles(&self) -> Vec<(LifecycleRef, String)> {
+        self.lifecycles.iter().map(|(key, source)| (key.clone(), source.clone())).collect()
+    }
+
+    pub(in crate::memory) fn scan(&self, after: Option<JobId>, limit: usize) -> Vec<Scanned> {
+        let later = self.all().into_values().filter(|job| after.is_none_or(|after| after < job.id()));
+        later.take(limit).map(|job| Scanned { id: job.id(), record: Ok(self.record(job)) }).collect()
+    }
+
+    fn record(&self, job: &Arc<Job>) -> Record {
+        let lines = self.logs.get(&job.id()).map(Vec::as_slice).unwrap_or_default();
+        Record {
+            job: Arc::clone(job),
+            events: self.history(job.id()),
+            dead_letter: self.dead_letters.get(&job.id()).cloned(),
+            ledger: self.ledger.iter().filter(|line| line.job_id == Some(job.id())).cloned().collect(),
+            logs: (lines.len() as u64, lines.last().map_or(0, |line| line.n)),
+        }
+    }
+
+    pub(in crate::memory) fn scan_accounts(&self, after: Option<UserId>, limit: usize) -> Vec<AccountSums> {
+        let users: BTreeSet<&UserId> =
+            self.accounts.keys().chain(self.ledger.iter().map(|line| &line.user_id)).collect();
+        let later =
+            users.into_iter().filter(|user| after.as_ref().is_none_or(|after| after < *user)).take(limit);
+        let sums = |user: &UserId| {
+            let own = self.ledger.iter().filter(|line| line.user_id == *user);
+            own.map(|line| (line.kind, line.amount)).collect()
+        };
+        later.map(|user| (user.clone(), self.account(user.clone()), sums(user))).collect()
+    }
+
+    pub(in crate::memory) fn orphans(&self, limit: usize) -> Vec<String> {
+        let events = self.histories.keys().map(|id| ("events", id));
+        let logs = self.logs.keys().map(|id| ("logs", id));
+        let letters = self.dead_letters.keys().map(|id| ("dead_letters", id));
+        let assets = self.assets.jobs().map(|id| ("assets", id));
+        let orphan =
+            events.chain(logs).chain(letters).chain(assets).filter(|(_, id)| self.find(**id).is_none());
+        orphan
+            .map(|(table, id)| format!("{table} has rows of job {id}, which does not exist"))
+            .take(limit)
+            .collect()
+    }
+}

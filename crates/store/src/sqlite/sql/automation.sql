@@ -1,2 +1,0 @@
--- automation: one automation. Index: the primary key.
-select body from orders where kind = ?1 and id = ?2

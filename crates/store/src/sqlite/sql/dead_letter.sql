@@ -1,2 +1,0 @@
--- dead_letter: the dead letter of a job. Index: the primary key.
-select letter from dead_letters where job_id = ?1

@@ -1,0 +1,3 @@
+-- load_assets: assets of a job, in order. Index: assets_job.
+select id, job_id, user_id, asset_type, url, storage_path, file_size, stored, created_at, discarded_at
+from assets where job_id = ?1 order by id
