@@ -72,9 +72,12 @@ impl TlsOptions {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier: Arc<dyn ServerCertVerifier> = match mode {
             Encryption::Disable | Encryption::Prefer | Encryption::Require => {
-                Arc::new(AnyCertificate(Arc::clone(&provider)))
+                Arc::new(AnyName { authorities: None, provider: Arc::clone(&provider) })
             }
-            Encryption::VerifyCa => Arc::new(AnyName(self.authorities(&provider)?)),
+            Encryption::VerifyCa => {
+                let authorities = Some(self.authorities(&provider)?);
+                Arc::new(AnyName { authorities, provider: Arc::clone(&provider) })
+            }
             Encryption::VerifyFull => self.authorities(&provider)?,
         };
         let builder = ClientConfig::builder_with_provider(provider)
@@ -129,50 +132,13 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     PrivateKeyDer::from_pem_file(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Accepts every certificate: the connection is encrypted, but the server is not authenticated.
+/// Accepts certificates for any name: those of known authorities, or without authorities every one. Then the connection is
+/// encrypted, but the server is not authenticated.
 #[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+struct AnyName {
+    authorities: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
 }
-
-/// Accepts the certificates of known authorities, whatever their name.
-#[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
 
 impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
@@ -183,8 +149,9 @@ impl ServerCertVerifier for AnyName {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        let Some(authorities) = &self.authorities else { return Ok(ServerCertVerified::assertion()) };
         // The name is checked last, after the chain.
-        match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+        match authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
@@ -198,7 +165,8 @@ impl ServerCertVerifier for AnyName {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, certificate, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -207,11 +175,12 @@ impl ServerCertVerifier for AnyName {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, certificate, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 

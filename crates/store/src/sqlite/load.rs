@@ -165,7 +165,7 @@ struct TableLoader<'c, 's> {
     set: &'s mut WorkingSet,
 }
 
-impl<'a, 'c> TableReader<'a> for TableLoader<'c, '_> {
+impl<'c> TableReader<'_> for TableLoader<'c, '_> {
     type Columns<K: Copy> = RowWriter<'c, K>;
 
     fn load<K: Copy>(

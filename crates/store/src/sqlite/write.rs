@@ -199,7 +199,7 @@ impl Writer {
     }
 }
 
-impl<'a, 'c> TableWriter<'a> for &'c Writer {
+impl<'c> TableWriter<'_> for &'c Writer {
     type Columns<R: Copy> = RowWriter<'c, R>;
 
     fn put<R: Copy>(

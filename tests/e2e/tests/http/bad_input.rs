@@ -83,6 +83,10 @@ async fn snapshot(server: &Server, jobs: &Jobs) -> Value {
     for path in paths.split_whitespace() {
         all[path] = server.read(&format!("/api/{path}")).await;
     }
+    // Reading with a key is a use of it, which is written some time later.
+    for key in all["keys"]["keys"].as_array_mut().into_iter().flatten() {
+        key["last_used_at"].take();
+    }
     all
 }
 

@@ -7,7 +7,7 @@ use super::with_listings;
 use crate::stores;
 
 /// Statements that may scan a whole table, and why.
-const WHOLE: [(&str, &str); 11] = [
+const WHOLE: [(&str, &str); 12] = [
     ("counts", "counts every job, for pages that say so"),
     ("orphans", "verify reads every table once"),
     ("open", "every live job, once, by the index that holds nothing else"),
