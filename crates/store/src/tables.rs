@@ -18,9 +18,9 @@ pub(crate) const SQLITE_MIGRATIONS: [Migration; 11] = migrations! {
     "0008_rowids" "0009_audit_details" "0010_key_scopes" "0011_sessions"
 };
 
-pub(crate) const POSTGRES_MIGRATIONS: [Migration; 11] = migrations! {
+pub(crate) const POSTGRES_MIGRATIONS: [Migration; 12] = migrations! {
     "postgres" "0001_foundation" "0002_commits" "0003_callers" "0004_assets" "0005_orders" "0006_nodes" "0007_connections"
-    "0008_clock_ahead" "0009_audit_details" "0010_key_scopes" "0011_sessions"
+    "0008_clock_ahead" "0009_audit_details" "0010_key_scopes" "0011_sessions" "0012_live_counts"
 };
 
 /// Adds a row to the working set.

@@ -24,7 +24,8 @@ const ONE_DATABASE_ONLY: &[OneDatabaseOnly] = &[
     OneDatabaseOnly { postgres: "notify", sqlite: "" },
     // SQLite's one process finds live jobs in memory.
     OneDatabaseOnly {
-        postgres: "claim_index claimable claimable_slot due leased live_counts oldest_ready ready_jobs waiting",
+        postgres: "claim_index claimable claimable_slot due insert_live_counts leased live_counts merge_live_counts \
+                   oldest_ready ready_jobs waiting",
         sqlite: "open open_ready",
     },
     // The embedded store uses the clock of its process, PostgreSQL that of the database server.

@@ -32,8 +32,8 @@ use crate::{Result, records};
 pub(super) struct Loaded {
     pub(super) set: WorkingSet,
     pub(super) reading: Reading,
-    /// Locked jobs and their `seq`.
-    pub(super) jobs: HashMap<JobId, u32>,
+    /// The locked jobs as they were.
+    pub(super) jobs: HashMap<JobId, Locked>,
     /// Accounts that are locked or do not exist.
     pub(super) accounts: BTreeSet<UserId>,
     /// Existing rows, which are updated instead of inserted.
@@ -41,6 +41,14 @@ pub(super) struct Loaded {
     pub(super) found_keys: BTreeSet<KeyId>,
     pub(super) found: FoundRows,
     pub(super) candidates: BTreeMap<ClaimFilter, Vec<JobId>>,
+}
+
+/// What a write needs to know of a job before the batch.
+#[derive(Debug)]
+pub(super) struct Locked {
+    pub(super) seq: u32,
+    /// `None` if the job is finished.
+    pub(super) state: Option<StateName>,
 }
 
 type Value = dyn ToSql + Sync;
@@ -239,7 +247,8 @@ impl<'a> Loading<'a> {
 impl Loaded {
     /// Adds a locked job.
     pub(super) fn lock(&mut self, job: Arc<Job>) {
-        self.jobs.insert(job.id(), job.seq);
+        let state = job.times.completed_at.is_none().then(|| job.state.clone());
+        self.jobs.insert(job.id(), Locked { seq: job.seq, state });
         self.set.jobs.insert(job.id(), job);
     }
 }

@@ -95,15 +95,6 @@ impl<'a> Reader<'a> {
         Ok(rows)
     }
 
-    /// Runs a statement with sequential scans disabled.
-    pub(super) async fn ask_by_index(&self, sql: &'static Sql) -> Result<Vec<Row>> {
-        let mut connection = self.pool.get().await?;
-        let begin = "begin read only; set local enable_seqscan = off";
-        let rows = connection.query_within(self.most, begin, sql.text, &[], &sql.types).await?;
-        connection.release();
-        Ok(rows)
-    }
-
     /// A connection on which all statements see the same snapshot, until [`Snapshot::end`].
     pub(super) async fn snapshot(&self) -> Result<Snapshot> {
         let connection = self.pool.get().await?;

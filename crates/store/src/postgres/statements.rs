@@ -40,6 +40,7 @@ statements! {
         UUID_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT4_ARRAY
         INT8_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY UUID_ARRAY UUID_ARRAY
     ]
+    INSERT_LIVE_COUNTS = "insert_live_counts" [TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY]
     INSERT_KEY = "insert_key" [UUID_ARRAY BYTEA_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY]
     INSERT_MIGRATION = "insert_migration" [INT4 TEXT]
     INSERT_STATE = "insert_state" [
@@ -59,6 +60,7 @@ statements! {
     LOAD_REFERENCED = "load_referenced" [UUID_ARRAY]
     LOCK_JOURNAL = "lock_journal" []
     LOCK_MIGRATIONS = "lock_migrations" []
+    MERGE_LIVE_COUNTS = "merge_live_counts" []
     MIGRATED = "migrated" []
     NOTIFY = "notify" [TEXT]
     NOW = "now" []

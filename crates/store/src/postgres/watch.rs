@@ -11,7 +11,7 @@ use super::*;
 impl Reader<'_> {
     pub(super) async fn gauges(&self) -> Result<Gauges> {
         let now = self.node.database_now().await?.at.0;
-        let jobs = decoded(&self.ask_by_index(&LIVE_COUNTS).await?, records::count)?;
+        let jobs = decoded(&self.ask(&LIVE_COUNTS, &[]).await?, records::count)?;
         let oldest_ready = decoded(&self.ask(&OLDEST_READY, &[&now]).await?, |row| {
             Ok(OldestReady { queue: row.name()?, job_type: row.name()?, since: row.get()? })
         })?;

@@ -3,6 +3,10 @@
 //! Positions of events are assigned last, under a lock that ends with the commit, so that the order of positions is the
 //! order of commits, and batches wait for each other only at the end.
 
+use std::collections::BTreeMap;
+
+use tenure_core::working_set::JobChanges;
+
 use super::commits::Mark;
 use super::connection::{Connection, Sql, answered};
 use super::error::StatementFault;
@@ -73,11 +77,20 @@ impl<'a> TableWriter<'a> for Writes<'a> {
 
 impl<'a> Writes<'a> {
     /// In lock order: keys, accounts, the rest, the clock, the journal.
-    fn changes(&mut self, set: &'a WorkingSet, loaded: &Loaded) -> Result<()> {
+    fn changes(&mut self, set: &'a WorkingSet, loaded: &'a Loaded) -> Result<()> {
         let changes = &set.changes;
         self.keys_and_accounts(set, loaded)?;
         self.jobs(set, loaded);
+        self.add(&INSERT_LIVE_COUNTS, live_count_changes(set, loaded), |row| {
+            for column in 0..4 {
+                row.with(|(key, _)| key[column]);
+            }
+            row.with(|(_, change)| change);
+        });
         tables::write(self, set, &loaded.found)?;
+        if changes.prune.is_some() {
+            self.push(&MERGE_LIVE_COUNTS, Vec::new());
+        }
         if loaded.reading.needs_beat() {
             self.push(&HEARTBEAT, vec![Box::new(loaded.reading.at), Box::new(loaded.reading.wall)]);
         }
@@ -129,12 +142,32 @@ impl<'a> Writes<'a> {
         let updated = changes.updated.difference(&changes.purged).map(|id| &*set.jobs[id]);
         // Between transitions only lease, clocks, progress, cancel request, log count and `updated_at` change.
         let (held, moved): (Vec<&Job>, Vec<&Job>) =
-            updated.partition(|job| loaded.jobs.get(&job.id()) == Some(&job.seq));
+            updated.partition(|job| loaded.jobs.get(&job.id()).is_some_and(|locked| locked.seq == job.seq));
         self.add(&INSERT_JOB, created.clone().map(|job| &*job.spec), spec_columns);
         self.add(&INSERT_STATE, created, placed_columns);
         self.add(&UPDATE_STATE, moved, moved_columns);
         self.add(&UPDATE_HOLD, held, held_columns);
     }
+}
+
+/// By how many the unfinished jobs of each lifecycle, type, queue and state become more or fewer.
+fn live_count_changes<'a>(set: &'a WorkingSet, loaded: &'a Loaded) -> BTreeMap<[&'a str; 4], i64> {
+    let JobChanges { created, updated, purged } = &set.changes.jobs;
+    let mut changes = BTreeMap::new();
+    for id in created.union(updated).chain(purged.difference(updated)) {
+        let Some(job) = set.jobs.get(id) else { continue };
+        let before = loaded.jobs.get(id).and_then(|locked| locked.state.as_deref());
+        let is_live = job.times.completed_at.is_none() && !purged.contains(id);
+        let after = is_live.then(|| job.state.as_str());
+        let (spec, moved) = (&job.spec, before != after);
+        for (state, change) in [(before, -1), (after, 1)].into_iter().filter(|_| moved) {
+            let Some(state) = state else { continue };
+            let key = [spec.lifecycle.name.as_str(), spec.job_type.as_str(), spec.queue.as_str(), state];
+            *changes.entry(key).or_default() += change;
+        }
+    }
+    changes.retain(|_, change| *change != 0);
+    changes
 }
 
 /// The columns of `update_state`.

@@ -91,6 +91,7 @@ macro_rules! promises {
             a_worker_is_bound_to_its_newest_connection,
             one_of_several_simultaneous_connections_is_bound,
             gauges_count_live_jobs_and_open_dead_letters,
+            gauges_are_exact_after_many_changes,
             leased_jobs_are_listed,
             all_leases_are_read_in_pages,
             waiting_jobs_are_listed,

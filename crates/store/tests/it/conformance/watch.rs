@@ -79,6 +79,32 @@ pub(crate) async fn gauges_count_live_jobs_and_open_dead_letters(stores: TestSto
     assert_eq!(agreed(&stores).await.dead_letters, gauges.dead_letters - 1);
 }
 
+/// On PostgreSQL counts are sums of changes, and the pruning of expired records merges them.
+pub(crate) async fn gauges_are_exact_after_many_changes(stores: TestStores) {
+    let queue = |n: usize| Some(format!("q{n}").into());
+    let jobs = (0..5100).map(|n| Create { queue: queue(n), ..a_job("distributed") }).collect();
+    let jobs = created(&stores.store, jobs).await;
+    let counts = async || stores.other.gauges().await.unwrap().jobs;
+    let prune = async || {
+        while stores.other.has_expired().await.unwrap() {
+            one(&stores.store, by("clock", Command::Prune)).await.unwrap();
+        }
+    };
+    for _ in 0..2 {
+        let all = counts().await;
+        assert_eq!(all.len(), 5100);
+        assert!(all.iter().all(|count| count.count == 1));
+        prune().await;
+    }
+    let ends = jobs.iter().skip(1).map(|job| dead_letter(job.id(), ReasonCode::Timeout));
+    submit(&stores.store, ends.collect()).await;
+    for _ in 0..2 {
+        let [left] = &counts().await[..] else { panic!("one job is left") };
+        assert_eq!((left.count, &left.queue), (1, &jobs[0].spec.queue));
+        prune().await;
+    }
+}
+
 pub(crate) async fn leased_jobs_are_listed(stores: TestStores) {
     assert_eq!(stores.store.leased(None, None, 9).await.unwrap(), []);
     let mut random = Random::from_env();

@@ -137,6 +137,15 @@
 --     name text collate C not null
 --     version integer not null
 --     source text not null
+-- table live_count_changes
+--     id bigint not null identity
+--     lifecycle text collate C not null
+--     type text collate C not null
+--     queue text collate C not null
+--     state text collate C not null
+--     change bigint not null
+--     merged boolean not null
+--     with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000)
 -- table logs
 --     job_id uuid not null
 --     n bigint not null
@@ -208,6 +217,8 @@
 -- CREATE UNIQUE INDEX ledger_pkey ON ledger USING btree (id)
 -- CREATE INDEX ledger_user ON ledger USING btree (user_id, id)
 -- CREATE UNIQUE INDEX lifecycles_pkey ON lifecycles USING btree (name, version)
+-- CREATE INDEX live_count_changes_new ON live_count_changes USING btree (id) WHERE (NOT merged)
+-- CREATE UNIQUE INDEX live_count_changes_pkey ON live_count_changes USING btree (id)
 -- CREATE UNIQUE INDEX logs_pkey ON logs USING btree (job_id, n)
 -- CREATE UNIQUE INDEX migrations_pkey ON migrations USING btree (number)
 -- CREATE UNIQUE INDEX nodes_pkey ON nodes USING btree (id)
@@ -224,5 +235,6 @@
 -- CREATE INDEX workers_seen_at ON workers USING btree (seen_at DESC, name)
 -- sequence audit_id_seq as bigint
 -- sequence ledger_id_seq as bigint
+-- sequence live_count_changes_id_seq as bigint
 -- sequence positions as bigint
 -- sequence telemetry_id_seq as bigint
