@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use xtask::scratch::Scratch;
 use xtask::step::{self, Report};
-use xtask::{all, cargo, comparison, deny, fuzz, install, readme, tidy};
+use xtask::{all, cargo, comparison, deny, fuzz, install, readme, tidy, torture};
 
 const USAGE: &str = "\
 cargo xtask COMMAND
@@ -23,7 +23,8 @@ cargo xtask COMMAND
   sim [--seeds N …]        runs the simulator, optimized
   bench [ARGS…]            runs `tenure bench`, optimized, with a scratch PostgreSQL; without ARGS, on both stores
   bench peers [SYSTEM…]    compares Tenure with other job systems, which it installs; takes half an hour
-  torture FAULT [ARGS…]    kills or freezes servers, or loses answers, under load, and checks that nothing was lost";
+  torture FAULT [ARGS…]    lets processes, disks, power, network or database fail under load, or overloads a server, and
+                           checks that nothing was lost: kill, power, failover, freeze, disk, network, overload, soak";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -87,13 +88,8 @@ fn bench(arguments: &[String]) -> Result<ExitCode> {
 }
 
 fn torture(arguments: &[String]) -> Result<ExitCode> {
-    let built = cargo::command("build --quiet --workspace --all-features --bins --examples").status()?;
-    if !built.success() {
-        bail!("the build failed");
-    }
-    let scratch = Scratch::start()?;
-    let mut run = Command::new(cargo::target().join("debug/examples/torture"));
-    exit_code_of(run.args(arguments).envs(scratch.env()))
+    let (mut run, _scratch) = torture::prepare(arguments)?;
+    exit_code_of(&mut run)
 }
 
 fn db(arguments: &[String]) -> Result<ExitCode> {

@@ -32,7 +32,7 @@ pub struct Scratch {
     answers: BufReader<ChildStdout>,
     folder: PathBuf,
     programs: PathBuf,
-    user: User,
+    user: ServerUser,
     port: u16,
 }
 
@@ -40,7 +40,7 @@ impl Scratch {
     /// Starts a new server with an empty database, and returns when it accepts connections.
     pub fn start() -> Result<Self> {
         let programs = programs().context("PostgreSQL is not installed: run `cargo xtask install`")?;
-        let user = User::for_server()?;
+        let user = ServerUser::find()?;
         remove_stale_folders(&user, &programs);
         let mut attempt = 1;
         loop {
@@ -51,7 +51,7 @@ impl Scratch {
         }
     }
 
-    fn start_once(programs: &Path, user: &User) -> Result<Self> {
+    fn start_once(programs: &Path, user: &ServerUser) -> Result<Self> {
         let folder = new_folder(user)?;
         let port = free_port()?;
         let mut shell = spawn_shell(&folder, port, programs, user).inspect_err(|_| {
@@ -90,6 +90,15 @@ impl Scratch {
         self.send("start", "cannot restart the scratch PostgreSQL")
     }
 
+    /// The processes of the server: the first and those that it has started.
+    pub fn processes(&self) -> Result<Vec<u32>> {
+        let state = fs::read_to_string(self.folder.join("data/postmaster.pid"))?;
+        let first: u32 = state.lines().next().unwrap_or_default().parse().context("no process id")?;
+        let children = fs::read_to_string(format!("/proc/{first}/task/{first}/children"))?;
+        let children = children.split_whitespace().filter_map(|process| process.parse().ok());
+        Ok(std::iter::once(first).chain(children).collect())
+    }
+
     fn send(&mut self, command: &str, error: &str) -> Result<()> {
         let commands = self.commands.as_mut().context("the pipe is open until the server is dropped")?;
         writeln!(commands, "{command}")?;
@@ -117,7 +126,7 @@ impl Drop for Scratch {
     }
 }
 
-fn spawn_shell(folder: &Path, port: u16, programs: &Path, user: &User) -> Result<Child> {
+fn spawn_shell(folder: &Path, port: u16, programs: &Path, user: &ServerUser) -> Result<Child> {
     let settings = format!(
         "listen_addresses = '127.0.0.1'\nport = {port}\nmax_connections = {CONNECTIONS_MAX}\n\
          unix_socket_directories = '{}'\n",
@@ -140,7 +149,7 @@ fn spawn_shell(folder: &Path, port: u16, programs: &Path, user: &User) -> Result
 
 /// The user of the server process: PostgreSQL refuses to run as root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct User {
+pub struct ServerUser {
     name: String,
     uid: u32,
     gid: u32,
@@ -148,8 +157,8 @@ struct User {
     is_other: bool,
 }
 
-impl User {
-    fn for_server() -> Result<Self> {
+impl ServerUser {
+    pub fn find() -> Result<Self> {
         let accounts = fs::read_to_string("/etc/passwd")?;
         if !is_root()? {
             let process = fs::metadata("/proc/self")?;
@@ -163,14 +172,16 @@ impl User {
             .context("PostgreSQL does not run as root, and neither the user postgres nor nobody exists")
     }
 
-    fn owns(&self, path: &Path) -> Result<()> {
+    /// Makes this user the owner of a path.
+    pub fn owns(&self, path: &Path) -> Result<()> {
         if self.is_other {
             chown(path, Some(self.uid), Some(self.gid))?;
         }
         Ok(())
     }
 
-    fn runs(&self, mut command: Command) -> Command {
+    /// The command, run by this user.
+    pub fn runs(&self, mut command: Command) -> Command {
         if self.is_other {
             command.uid(self.uid).gid(self.gid);
         }
@@ -178,11 +189,11 @@ impl User {
     }
 }
 
-fn account(accounts: &str, wanted: impl Fn(&[&str]) -> bool) -> Option<User> {
+fn account(accounts: &str, wanted: impl Fn(&[&str]) -> bool) -> Option<ServerUser> {
     let mut lines = accounts.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let fields = lines.find(|fields| fields.len() > 3 && wanted(fields))?;
     let (uid, gid) = (fields[2].parse().ok()?, fields[3].parse().ok()?);
-    Some(User { name: fields[0].to_string(), uid, gid, is_other: true })
+    Some(ServerUser { name: fields[0].to_string(), uid, gid, is_other: true })
 }
 
 /// Whether this process runs as root.
@@ -201,20 +212,21 @@ pub fn programs() -> Option<PathBuf> {
     named.max().map(|(_, programs)| programs)
 }
 
-pub(crate) fn free_port() -> Result<u16> {
+/// A port that was free just now.
+pub fn free_port() -> Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").context("no free port on 127.0.0.1")?;
     Ok(listener.local_addr()?.port())
 }
 
 /// The system's temporary folder, or `/tmp` if its name is too long for a socket or the server's user may not enter it.
-fn temp_folder(user: &User) -> PathBuf {
+fn temp_folder(user: &ServerUser) -> PathBuf {
     let folder = std::env::temp_dir();
     let is_open = |part: &Path| fs::metadata(part).is_ok_and(|data| data.mode() & 0o001 != 0);
     let fits = folder.as_os_str().len() <= FOLDER_BYTES_MAX;
     if fits && (!user.is_other || folder.ancestors().all(is_open)) { folder } else { PathBuf::from("/tmp") }
 }
 
-fn new_folder(user: &User) -> Result<PathBuf> {
+fn new_folder(user: &ServerUser) -> Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let folder = temp_folder(user).join(format!("{FOLDER_PREFIX}{}-{number}", std::process::id()));
@@ -224,7 +236,7 @@ fn new_folder(user: &User) -> Result<PathBuf> {
 }
 
 /// Removes the folders of runs that were killed together with their shell. Each name contains the process id.
-fn remove_stale_folders(user: &User, programs: &Path) {
+fn remove_stale_folders(user: &ServerUser, programs: &Path) {
     for entry in fs::read_dir(temp_folder(user)).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some(rest) = name.strip_prefix(FOLDER_PREFIX) else { continue };

@@ -4,51 +4,63 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tenure_e2e::Store;
-use tenure_e2e::torture::{self, Fault, Until};
+use tenure_e2e::torture::{self, Fault, Plan, Until};
 
 const USAGE: &str = "\
-cargo xtask torture FAULT [--minutes N | --faults N] [--store sqlite|postgres]
+cargo xtask torture FAULT [--minutes N | --faults N] [--store sqlite|postgres] [--without-root] [--without-sync]
 
-FAULT is kill, freeze, network or soak. TENURE_TEST_SEED=N repeats the choices of a run.";
+FAULT is kill, power, failover, freeze, disk, network, overload or soak. power, disk and overload use devices, file
+systems and control groups; --without-root simulates them. With --without-sync the embedded store syncs nothing, so that `power` must
+fail. TENURE_TEST_SEED=N repeats the choices of a run.";
 
-struct Arguments {
-    fault: Fault,
-    until: Until,
-    store: Store,
-}
-
-fn parse(arguments: &[String]) -> Option<Arguments> {
+fn parse(arguments: &[String]) -> Option<Plan> {
     let (name, options) = arguments.split_first()?;
-    let fault = Fault::parse(name)?;
-    let mut parsed = Arguments { fault, until: Until::Elapsed(Duration::from_mins(1)), store: Store::Sqlite };
-    for option in options.chunks(2) {
-        match [option.first()?.as_str(), option.get(1)?.as_str()] {
-            ["--minutes", n] => parsed.until = Until::Elapsed(Duration::from_mins(n.parse().ok()?)),
-            ["--faults", n] => parsed.until = Until::Faults(n.parse().ok()?),
-            ["--store", "sqlite"] => parsed.store = Store::Sqlite,
-            ["--store", "postgres"] => parsed.store = Store::Postgres,
+    let until = Until::Elapsed(Duration::from_mins(1));
+    let mut plan = Plan::new(Fault::parse(name)?, Store::Sqlite, until);
+    plan.as_root = true;
+    let mut words = options.iter().map(String::as_str);
+    while let Some(option) = words.next() {
+        match option {
+            "--minutes" => plan.until = Until::Elapsed(Duration::from_mins(words.next()?.parse().ok()?)),
+            "--faults" => plan.until = Until::Faults(words.next()?.parse().ok()?),
+            "--store" => match words.next()? {
+                "sqlite" => plan.store = Store::Sqlite,
+                "postgres" => plan.store = Store::Postgres,
+                _ => return None,
+            },
+            "--without-root" => plan.as_root = false,
+            "--without-sync" => plan.without_sync = true,
             _ => return None,
         }
     }
-    Some(parsed)
+    if plan.fault == Fault::Failover {
+        plan.store = Store::Postgres;
+    }
+    let is_embedded = matches!(plan.fault, Fault::Power | Fault::Disk | Fault::Overload);
+    let is_timed = plan.fault != Fault::Overload || matches!(plan.until, Until::Elapsed(_));
+    ((!is_embedded || plan.store == Store::Sqlite) && is_timed).then_some(plan)
 }
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some(Arguments { fault, until, store }) = parse(&arguments) else {
+    let Some(plan) = parse(&arguments) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
     let since = Instant::now();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads start");
-    let survived = runtime.block_on(torture::run(fault, store, until));
+    let survived = runtime.block_on(torture::run(plan));
     println!(
-        "{fault:?} on {store:?}: {} faults in {} s, {} operations acknowledged, {} jobs: 0 lost, 0 duplicated; {} KiB resident",
+        "{:?} on {:?}: {} faults in {} s, {} operations acknowledged, {} jobs: 0 lost, 0 duplicated; {} KiB resident",
+        plan.fault,
+        plan.store,
         survived.faults,
         since.elapsed().as_secs(),
         survived.acknowledged,
         survived.jobs,
         survived.resident_kib,
     );
-    ExitCode::SUCCESS
+    survived.measured.iter().for_each(|sentence| println!("{sentence}"));
+    survived.missed.iter().for_each(|sentence| println!("target MISSED: {sentence}"));
+    if survived.missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

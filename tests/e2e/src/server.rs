@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
+use rustix::process::{Pid, kill_process};
 use serde_json::{Value, json};
 use tenure_launcher::{ServerProcess, Signal};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -140,10 +141,12 @@ impl Server {
 
     /// Stops the process for a time, as a suspended machine does.
     pub async fn freeze(&self, span: Duration) {
-        self.process.process().signal(Signal::STOP).expect("the process runs");
-        let since = Instant::now();
-        eventually("the time has passed", async || since.elapsed() > span).await;
-        self.process.process().signal(Signal::CONT).expect("the process is stopped");
+        freeze(&[self.id()], span).await;
+    }
+
+    /// Whether it has not exited.
+    pub fn is_running(&mut self) -> bool {
+        self.process.process_mut().try_wait().unwrap().is_none()
     }
 
     pub fn signal_terminate(&self) {
@@ -298,4 +301,19 @@ impl Server {
             }
         }
     }
+}
+
+/// Stops processes for a time.
+pub(crate) async fn freeze(processes: &[u32], span: Duration) {
+    let signal_all = |signal| {
+        for process in processes {
+            let process = Pid::from_raw(*process as i32).expect("a process has a number");
+            // A connection's process of a database may have ended.
+            let _ = kill_process(process, signal);
+        }
+    };
+    signal_all(Signal::STOP);
+    let since = Instant::now();
+    eventually("the time has passed", async || since.elapsed() > span).await;
+    signal_all(Signal::CONT);
 }

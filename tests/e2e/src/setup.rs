@@ -1,6 +1,6 @@
 //! What a server is started with: a store, files, environment variables and an HTTP client.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +57,8 @@ pub struct Setup {
     folder: Arc<TempDir>,
     client: Client,
     env: Vec<(&'static str, String)>,
+    /// The control group of the server.
+    group: Option<PathBuf>,
 }
 
 impl Setup {
@@ -74,7 +76,7 @@ impl Setup {
     fn on(store: Store, database: Option<String>) -> Self {
         let folder = tempfile::Builder::new().prefix("tenure-e2e-").tempdir().unwrap();
         let client = http_client().build().unwrap();
-        Self { store, database, folder: Arc::new(folder), client, env: Vec::new() }
+        Self { store, database, folder: Arc::new(folder), client, env: Vec::new(), group: None }
     }
 
     pub fn store(&self) -> Store {
@@ -139,6 +141,13 @@ impl Setup {
         self
     }
 
+    /// Starts the server in this control group.
+    #[must_use]
+    pub fn group(mut self, folder: &Path) -> Self {
+        self.group = Some(folder.to_owned());
+        self
+    }
+
     /// Sends requests with this client.
     #[must_use]
     pub fn client(mut self, client: Client) -> Self {
@@ -149,6 +158,10 @@ impl Setup {
     /// The command that starts the server.
     pub fn command(&self, listen: &str) -> Command {
         let mut command = Command::new(tenure());
+        if let Some(group) = &self.group {
+            command = Command::new("/bin/sh");
+            command.args(["-c", "echo $$ >\"$0/cgroup.procs\" && exec \"$@\""]).arg(group).arg(tenure());
+        }
         command.env_clear().env("NO_COLOR", "1").current_dir(self.folder.path());
         command.envs(self.env.iter().cloned());
         command.args(["serve", "--listen", listen]).args(self.store_flags());
