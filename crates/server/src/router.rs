@@ -128,7 +128,7 @@ async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<BodyMemory> {
     if !call.has_query() {
         QueryParams::from_request_parts(parts, app).await?.done()?;
     }
-    let limit = BodyLimit::of(id, app.limits());
+    let limit = BodyLimit::of(id, &app.limits());
     let reserved = reserve(id, app, parts, limit)?;
     parts.extensions.insert(Authenticated(Ok(caller)));
     parts.extensions.insert(limit);

@@ -34,7 +34,7 @@ fn log_of(format: LogFormat, filter: &str, colour: bool, work: impl FnOnce()) ->
     let buffer = LogBuffer::default();
     let log = LogConfig { format, filter: filter.into() };
     let writer = buffer.clone();
-    let (subscriber, _) = subscriber(&log, None, colour, move || writer.clone()).unwrap();
+    let (subscriber, ..) = subscriber(&log, None, colour, move || writer.clone()).unwrap();
     with_default(subscriber, work);
     let bytes = buffer.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()
@@ -135,7 +135,7 @@ const REMOTE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 /// Runs `work` with traces exported to this endpoint, then shuts down.
 fn traced(endpoint: &str, work: impl FnOnce()) -> Result<(), String> {
     let otel = OtelConfig { endpoint: endpoint.into() };
-    let (subscriber, traces) = subscriber(&LogConfig::default(), Some(&otel), false, io::sink)?;
+    let (subscriber, _, traces) = subscriber(&LogConfig::default(), Some(&otel), false, io::sink)?;
     with_default(subscriber, work);
     Telemetry { traces }.shutdown()
 }
