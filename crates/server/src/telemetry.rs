@@ -88,7 +88,7 @@ fn new_request_span(method: &Method, route: Option<&str>, path: &str, is_secure:
         otel.name = request_name(method, route),
         otel.kind = "server",
         otel.status_code = Empty,
-        http.request.method = method.as_str(),
+        http.request.method = known_method(method).unwrap_or("_OTHER"),
         http.route = route,
         http.response.status_code = Empty,
         url.path = path,
@@ -97,8 +97,15 @@ fn new_request_span(method: &Method, route: Option<&str>, path: &str, is_secure:
     )
 }
 
+/// Callers can invent methods, which must not become names.
+fn known_method(method: &Method) -> Option<&'static str> {
+    let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+    known.into_iter().find(|known| *known == method.as_str())
+}
+
 fn request_name(method: &Method, route: Option<&str>) -> String {
-    route.map_or_else(|| method.to_string(), |route| format!("{method} {route}"))
+    let method = known_method(method).unwrap_or("HTTP");
+    route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"))
 }
 
 /// Records in the span of a request its route, if that was not known at its start.
