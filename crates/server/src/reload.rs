@@ -29,7 +29,11 @@ impl Server {
         self.app.metrics.add_definitions(&catalog);
         self.app.stats().add_types(&catalog);
         runtime.limit_creations(config.limits.creations_per_second);
+        let was_open = keyring.is_open();
         keyring.replace_jwt(jwt).await;
+        if keyring.is_open() && !was_open {
+            tracing::warn!("server opened: no keys exist, and [auth.jwt] is not set");
+        }
         self.app.lifecycle_apis.set(lifecycle_apis);
         self.app.webhooks.set(config.webhooks.clone());
         self.app.memory.set_limit(config.limits.memory);

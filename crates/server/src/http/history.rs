@@ -48,7 +48,7 @@ pub(crate) async fn list(call: CallContext, Id(id): Id, mut params: QueryParams)
     let (correlation, trace) = (job.spec.correlation_id(), job.spec.trace_id());
     let events = call.store().history(id).await?;
     let telemetry = if with_telemetry { call.store().telemetry(id).await? } else { Vec::new() };
-    let mut unread = Unread::after(cursor.unwrap_or_default(), &events, &telemetry);
+    let mut unread = UnreadHistory::after(cursor.unwrap_or_default(), &events, &telemetry);
     let (mut rows, mut bytes) = (Vec::new(), 0);
     let next = loop {
         let cursor = unread.cursor;
@@ -90,14 +90,14 @@ impl HistoryLine<'_> {
 }
 
 /// What follows a cursor.
-struct Unread<'a> {
+struct UnreadHistory<'a> {
     cursor: HistoryCursor,
     numbered: Vec<&'a Event>,
     notes: Vec<&'a Event>,
     telemetry: &'a [Telemetry],
 }
 
-impl<'a> Unread<'a> {
+impl<'a> UnreadHistory<'a> {
     fn after(cursor: HistoryCursor, events: &'a [Event], telemetry: &'a [Telemetry]) -> Self {
         let (mut numbered, mut notes): (Vec<&Event>, Vec<&Event>) =
             events.iter().partition(|event| event.seq.is_some());
@@ -116,8 +116,8 @@ impl<'a> Unread<'a> {
             self.notes.last().map(|event| HistoryLine::Event(event)),
             self.telemetry.first().map(HistoryLine::Telemetry),
         ];
-        let heads = heads.into_iter().enumerate().filter_map(|(index, head)| Some((index, head?)));
-        let (index, line) = if by_time { heads.min_by_key(|(_, line)| line.ts()) } else { { heads }.next() }?;
+        let mut heads = heads.into_iter().enumerate().filter_map(|(index, head)| Some((index, head?)));
+        let (index, line) = if by_time { heads.min_by_key(|(_, line)| line.ts()) } else { heads.next() }?;
         match index {
             0 => {
                 let taken = self.numbered.pop().and_then(|event| event.seq);

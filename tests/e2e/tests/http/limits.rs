@@ -183,7 +183,7 @@ fn a_page_of_large_dead_letters_has_fewer_rows_and_a_cursor() {
     on_both_stores_with_config(
         "[types.a]\nlifecycle = \"distributed\"\nmax_attempts = 1\n",
         async |server| {
-            let error = json!({ "code": "E", "message": "m", "class": "permanent", "details": large_text() });
+            let error = json!({ "code": "E", "message": "m", "details": large_text() });
             for _ in 0..24 {
                 let job = server.create_claimed(json!({ "type": "a" })).await;
                 server.report_ok(&job, "fail", json!({ "error": error })).await;
