@@ -140,7 +140,7 @@ pub(crate) enum Command {
     /// Check, show and compare lifecycles
     #[command(subcommand)]
     Lifecycle(LifecycleCommand),
-    /// Run the server
+    /// Run the server; SIGHUP reloads its configuration
     Serve(ServeArgs),
     /// Print every server setting with its value and origin
     Config {

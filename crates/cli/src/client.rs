@@ -165,6 +165,23 @@ impl Server {
         Page::new(call, self.client.call_raw(call, path, query, None, None).await?)
     }
 
+    /// All pages of a list whose pages end early if they have many bytes.
+    pub(crate) async fn pages<T: DeserializeOwned>(
+        &self,
+        call: CallId,
+        path: &[&str],
+        mut query: Value,
+    ) -> Result<Page<T>> {
+        let mut list = self.page(call, path, &query).await?;
+        while let Some(cursor) = list.next_cursor.take() {
+            query["cursor"] = json!(cursor);
+            let next: Page<T> = self.page(call, path, &query).await?;
+            list.rows.extend(next.rows);
+            list = Page::join(call, list.rows, next.next_cursor)?;
+        }
+        Ok(list)
+    }
+
     /// Up to `limit` rows of a list, as one page.
     pub(crate) async fn list<T: DeserializeOwned>(
         &self,

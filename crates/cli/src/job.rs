@@ -86,7 +86,7 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         JobCommand::List { filter, page } => return list(&filter, page, server, format).await,
         JobCommand::Events { job, telemetry } => {
             let query = json!({ "telemetry": telemetry.then_some(true) });
-            let page = server.page(CallId::ListJobEvents, &[&id(&job).await?], &query).await?;
+            let page = server.pages(CallId::ListJobEvents, &[&id(&job).await?], query).await?;
             return EVENTS.print(format, &page);
         }
         JobCommand::Logs { job, follow: true, .. } => {

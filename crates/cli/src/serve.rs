@@ -1,14 +1,16 @@
-//! `tenure serve`: runs the server until a signal stops it.
+//! `tenure serve`: runs the server until a signal stops it. SIGHUP loads the configuration again.
+
+mod reload;
 
 use std::num::NonZero;
 
 use anyhow::{Context as _, Result, anyhow};
 use rustix::fs::Mode;
 use tenure_config::{Config, Flags, StoreLocation};
-use tenure_server::telemetry;
+use tenure_server::telemetry::{self, Telemetry};
 use tenure_server::{ServeError, Server};
 use tenure_store::StoreError;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::ServeArgs;
 use crate::output::{self, CliError, Exit};
@@ -24,7 +26,7 @@ pub(crate) fn run(args: ServeArgs) -> Result<Exit> {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let threads = threads(&loaded.config.store);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
-    let exit = runtime.block_on(serve(loaded.config));
+    let exit = runtime.block_on(serve(loaded.config, &flags, &telemetry));
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     if let Err(error) = telemetry.shutdown() {
         output::message(&format!("tenure: the last traces were not sent: {error}"));
@@ -42,29 +44,32 @@ fn threads(store: &StoreLocation) -> usize {
     }
 }
 
-async fn serve(config: Config) -> Result<Exit> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+/// SIGTERM and SIGINT.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+async fn serve(config: Config, flags: &Flags, telemetry: &Telemetry) -> Result<Exit> {
+    let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut stop = StopSignals { terminate, interrupt };
+    let mut hangup = signal(SignalKind::hangup())?;
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let started = tokio::select! {
         started = Server::start(config, tenure_dashboard::pages) => started,
         // The database may not be available yet.
-        _ = terminate.recv() => return Ok(Exit::Done),
-        _ = interrupt.recv() => return Ok(Exit::Done),
+        () = stop.recv() => return Ok(Exit::Done),
     };
-    let server = match started {
-        Ok(server) => server,
-        Err(error @ (ServeError::Open(_) | ServeError::Config(_))) => {
-            return Err(CliError::new(Exit::Invalid, error.to_string()).into());
-        }
-        Err(error @ ServeError::Listen(..)) => {
-            let error = CliError::new(Exit::Failed, error.to_string());
-            return Err(error.help("choose another address with --listen").into());
-        }
-        Err(error @ ServeError::Store(StoreError::Unavailable(_) | StoreError::Denied(_))) => {
-            return Err(CliError::new(Exit::Unreachable, error.to_string()).into());
-        }
-        Err(error) => return Err(error).context("cannot start the server"),
-    };
+    let mut server = started.or_else(explain)?;
     let access =
         if server.is_open() { "no keys exist: open to callers on this machine" } else { "API keys required" };
     output::message(&format!(
@@ -72,11 +77,34 @@ async fn serve(config: Config) -> Result<Exit> {
         env!("CARGO_PKG_VERSION"),
         server.address()
     ));
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    loop {
+        tokio::select! {
+            () = stop.recv() => break,
+            _ = hangup.recv() => {}
+        }
+        tokio::select! {
+            () = stop.recv() => break,
+            () = reload::reload(&mut server, flags, telemetry) => {}
+        }
     }
     tracing::info!("server draining");
     server.stop().await;
     Ok(Exit::Done)
+}
+
+/// Why the server does not start, with the exit code of the process.
+fn explain(error: ServeError) -> Result<Server> {
+    match error {
+        ServeError::Open(_) | ServeError::Config(_) => {
+            Err(CliError::new(Exit::Invalid, error.to_string()).into())
+        }
+        ServeError::Listen(..) => {
+            let error = CliError::new(Exit::Failed, error.to_string());
+            Err(error.help("choose another address with --listen").into())
+        }
+        ServeError::Store(StoreError::Unavailable(_) | StoreError::Denied(_)) => {
+            Err(CliError::new(Exit::Unreachable, error.to_string()).into())
+        }
+        error => Err(error).context("cannot start the server"),
+    }
 }

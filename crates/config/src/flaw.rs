@@ -40,21 +40,26 @@ pub enum Place {
     Named(String),
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::File { file, line, column, .. } => write!(f, "{}:{line}:{column}", file.display()),
+        }
+    }
+}
+
 impl fmt::Display for Flaw {
     /// The place and the message, the line with the flaw underlined, the help.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = &self.message;
         let mut margin = 1;
-        match &self.place {
-            Place::Named(name) => write!(f, "{name}: {message}")?,
-            Place::File { file, line, column, text, underline } => {
-                write!(f, "{}:{line}:{column}: {message}", file.display())?;
-                margin = line.to_string().len();
-                if let Some(text) = text {
-                    write!(f, "\n{:margin$} |\n{line} | {text}\n{:margin$} |", "", "")?;
-                    if let Some((start, width)) = underline {
-                        write!(f, " {:start$}{}", "", "^".repeat((*width).max(1)))?;
-                    }
+        write!(f, "{}: {}", self.place, self.message)?;
+        if let Place::File { line, text, underline, .. } = &self.place {
+            margin = line.to_string().len();
+            if let Some(text) = text {
+                write!(f, "\n{:margin$} |\n{line} | {text}\n{:margin$} |", "", "")?;
+                if let Some((start, width)) = underline {
+                    write!(f, " {:start$}{}", "", "^".repeat((*width).max(1)))?;
                 }
             }
         }

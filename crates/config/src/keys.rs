@@ -6,12 +6,22 @@ use std::ops::Range;
 use toml::de::DeTable;
 
 use crate::reader::{Reader, TableShape, Value};
+use OnReload::{Applied, NeedsRestart};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// The full name: `limits.payload` is `payload` in `[limits]`.
     pub name: &'static str,
     pub flag: Option<&'static str>,
+    pub on_reload: OnReload,
+}
+
+/// What a reload of the configuration does with a changed value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnReload {
+    Applied,
+    /// The value of the running process stays until a restart.
+    NeedsRestart,
 }
 
 impl Key {
@@ -23,38 +33,38 @@ impl Key {
 
 /// Every setting except those of types.
 pub const KEYS: &[Key] = &[
-    key("listen", Some("--listen")),
-    key("data", Some("--data")),
-    key("database_url", Some("--database-url")),
-    key("lifecycles", None),
-    key("limits.payload", None),
-    key("limits.body", None),
-    key("limits.asset", None),
-    key("limits.connections", None),
-    key("limits.header_timeout", None),
-    key("limits.creations_per_second", None),
-    key("limits.memory", None),
-    key("webhooks.allow", None),
-    key("webhooks.retry", None),
-    key("assets.store", None),
-    key("auth.jwt.issuer", None),
-    key("auth.jwt.audience", None),
-    key("auth.jwt.jwks", None),
-    key("auth.jwt.algorithms", None),
-    key("auth.jwt.role_claim", None),
-    key("auth.jwt.user_claim", None),
-    key("tls.certificate", None),
-    key("tls.key", None),
-    key("otel.endpoint", None),
-    key("log.format", None),
-    key("log.filter", None),
+    key("listen", Some("--listen"), NeedsRestart),
+    key("data", Some("--data"), NeedsRestart),
+    key("database_url", Some("--database-url"), NeedsRestart),
+    key("lifecycles", None, Applied),
+    key("limits.payload", None, Applied),
+    key("limits.body", None, Applied),
+    key("limits.asset", None, Applied),
+    key("limits.connections", None, Applied),
+    key("limits.header_timeout", None, Applied),
+    key("limits.creations_per_second", None, Applied),
+    key("limits.memory", None, Applied),
+    key("webhooks.allow", None, Applied),
+    key("webhooks.retry", None, Applied),
+    key("assets.store", None, NeedsRestart),
+    key("auth.jwt.issuer", None, Applied),
+    key("auth.jwt.audience", None, Applied),
+    key("auth.jwt.jwks", None, Applied),
+    key("auth.jwt.algorithms", None, Applied),
+    key("auth.jwt.role_claim", None, Applied),
+    key("auth.jwt.user_claim", None, Applied),
+    key("tls.certificate", None, Applied),
+    key("tls.key", None, Applied),
+    key("otel.endpoint", None, NeedsRestart),
+    key("log.format", None, NeedsRestart),
+    key("log.filter", None, Applied),
 ];
 
 /// The table of types; the keys in it are type names.
 pub(crate) const TYPES: &str = "types";
 
-const fn key(name: &'static str, flag: Option<&'static str>) -> Key {
-    Key { name, flag }
+const fn key(name: &'static str, flag: Option<&'static str>, on_reload: OnReload) -> Key {
+    Key { name, flag, on_reload }
 }
 
 pub(crate) fn variable(name: &str) -> String {

@@ -12,6 +12,7 @@ mod layers;
 mod lifecycle_api;
 mod lifecycles;
 mod reader;
+mod reload;
 mod secret;
 mod sections;
 mod size;
@@ -32,8 +33,9 @@ use tenure_runtime::Definitions;
 
 pub use address_block::AddressBlock;
 pub use flaw::{ConfigError, Flaw, Place};
-pub use keys::{KEYS, Key};
+pub use keys::{KEYS, Key, OnReload};
 pub use lifecycle_api::{lifecycle_apis, mount_conflict};
+pub use reload::{Reload, reload};
 pub use secret::DatabaseUrl;
 
 use flaw::Flaws;

@@ -38,6 +38,20 @@ pub struct DeadLetter {
     pub dismissed: Option<Dismissal>,
 }
 
+/// A dead letter in memory without the texts that callers choose, about.
+const DEAD_LETTER_BYTES: usize = 512;
+
+impl DeadLetter {
+    /// Bytes in memory, about: the texts that callers choose, and the rest.
+    pub fn bytes(&self) -> usize {
+        let error = self.last_error.as_ref();
+        let details = error.and_then(|error| error.details.as_ref()).map_or(0, |json| json.as_str().len());
+        let message = error.map_or(0, |error| error.message.len());
+        let reason = self.dismissed.as_ref().map_or(0, |dismissed| dismissed.reason.len());
+        DEAD_LETTER_BYTES + details + message + reason
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dismissal {
     pub at: Timestamp,

@@ -10,6 +10,8 @@ use crate::time::{Deadline, Timestamp};
 
 /// Bytes of an event besides its texts, about.
 const EVENT_BYTES: usize = 500;
+/// A log line or a line of telemetry in memory without its text, about.
+const LINE_BYTES: usize = 128;
 
 /// The record of one transition; or, without a `seq`, a note after the end (`job_compensated`).
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +137,17 @@ pub struct Telemetry {
     pub keep_until: Timestamp,
 }
 
+impl Telemetry {
+    /// Bytes in memory, about.
+    pub fn bytes(&self) -> usize {
+        let message = match &self.signal {
+            Signal::JobProgress { message: Some(message), .. } => message.len(),
+            _ => 0,
+        };
+        LINE_BYTES + message
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Signal {
@@ -159,6 +172,13 @@ pub struct LogLine {
     /// `info`, `error`, or a name that the worker chose.
     pub level: Name,
     pub text: String,
+}
+
+impl LogLine {
+    /// Bytes in memory, about.
+    pub fn bytes(&self) -> usize {
+        LINE_BYTES + self.text.len()
+    }
 }
 
 /// A line of the audit log.

@@ -43,7 +43,7 @@ impl Page for System {
             section { h2 { "Schedules" } div #schedules { (parts.keep("schedules", schedules_table(&schedules))) } }
             section { h2 { "Webhooks" } div #webhooks { (parts.keep("webhooks", webhooks_table(&webhooks))) } }
             section { h2 { "Audit log" } div #audit { (parts.keep("audit", audit_table(&audit))) } }
-            section { h2 { "Configuration" } (configuration(service.settings())) }
+            section { h2 { "Configuration" } (configuration(&service.settings())) }
         })
     }
 }

@@ -81,8 +81,10 @@ pub struct Runtime {
 pub(crate) struct Inner {
     store: Store,
     options: Options,
-    definitions: Definitions,
+    definitions: RwLock<Arc<Definitions>>,
     active: RwLock<Arc<ActiveDefinitions>>,
+    /// Held while definitions are made active, so that older ones cannot replace newer ones.
+    activating: tokio::sync::Mutex<()>,
     queue: CommandQueue,
     journal: Journal,
     waiting: WaitingClaims,
@@ -120,7 +122,8 @@ impl Runtime {
             stopping,
             store,
             options,
-            definitions,
+            definitions: RwLock::new(Arc::new(definitions)),
+            activating: tokio::sync::Mutex::new(()),
             queue,
         });
         let mut tasks = JoinSet::new();
@@ -139,6 +142,17 @@ impl Runtime {
         tasks.spawn(ending_on_panic(&inner, keep_listening(Arc::clone(&inner))));
         drop(tasks);
         Ok(runtime)
+    }
+
+    /// Replaces the lifecycles and types. All of them are checked first: if one is refused, nothing changes. Stored jobs
+    /// keep the lifecycle version that they follow.
+    pub async fn redefine(&self, definitions: Definitions) -> Result<(), StartError> {
+        self.inner.redefine(definitions).await
+    }
+
+    /// Changes how many jobs each user may create per second on this node; `None` is unlimited.
+    pub fn limit_creations(&self, per_second: Option<u32>) {
+        self.inner.rate_limit.set(per_second);
     }
 
     /// Creates a job, or returns the one that was created with the same key.

@@ -2,6 +2,7 @@
 //! replayed creations do not count.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::prelude::*;
@@ -12,19 +13,25 @@ const USERS_MAX: usize = 100_000;
 /// Jobs without a user share one bucket.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
-    per_second: Option<u32>,
+    /// Zero is unlimited.
+    per_second: AtomicU32,
     /// When each bucket is full again, in microseconds.
     full_at: Mutex<HashMap<Option<UserId>, i64>>,
 }
 
 impl RateLimit {
     pub(crate) fn new(per_second: Option<u32>) -> Self {
-        Self { per_second, full_at: Mutex::default() }
+        Self { per_second: AtomicU32::new(per_second.unwrap_or(0)), full_at: Mutex::default() }
+    }
+
+    pub(crate) fn set(&self, per_second: Option<u32>) {
+        self.per_second.store(per_second.unwrap_or(0), Ordering::Relaxed);
     }
 
     /// Microseconds for one token.
     fn interval(&self) -> Option<i64> {
-        self.per_second.map(|count| 1_000_000 / i64::from(count.max(1)))
+        let count = self.per_second.load(Ordering::Relaxed);
+        (count > 0).then(|| 1_000_000 / i64::from(count))
     }
 
     /// Takes a token, or returns how long to wait for one.
@@ -81,5 +88,8 @@ mod tests {
     fn without_a_bound_there_is_none() {
         let pace = RateLimit::new(None);
         assert!((0..1000).all(|_| pace.take(None, Timestamp(0)).is_ok()));
+        pace.set(Some(1));
+        assert!(pace.take(None, Timestamp(0)).is_ok());
+        assert_eq!(pace.take(None, Timestamp(0)), Err(Millis(1000)), "the bound was changed");
     }
 }

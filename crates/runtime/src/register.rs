@@ -1,11 +1,11 @@
-//! Lifecycles: registered in the store at start, and loaded from it.
+//! Lifecycles: registered in the store, at start and when the definitions are replaced, and loaded from it.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::catalog::ActiveDefinitions;
+use crate::catalog::{ActiveDefinitions, Definitions};
 use crate::prelude::*;
 use crate::{Inner, StartError};
 
@@ -15,7 +15,40 @@ const RELOAD_PAUSE: Duration = Duration::from_secs(1);
 impl Inner {
     /// Registers our lifecycles in the store and loads the store's older ones.
     pub(crate) async fn register(&self) -> Result<(), StartError> {
-        for lifecycle in &self.definitions.lifecycles {
+        let definitions = self.definitions();
+        self.register_lifecycles(&definitions).await?;
+        self.reload().await?;
+        self.warn_of_newer_versions(&definitions);
+        Ok(())
+    }
+
+    /// Replaces the definitions, after checking all of them.
+    pub(crate) async fn redefine(&self, definitions: Definitions) -> Result<(), StartError> {
+        let stored = self.store.lifecycles().await?;
+        for own in &definitions.lifecycles {
+            let key = LifecycleRef { name: own.name.clone(), version: own.version };
+            if stored.iter().any(|(known, source)| *known == key && *source != own.source) {
+                return Err(StartError::Definition(Refusal::LifecycleChanged(key).to_string()));
+            }
+        }
+        ActiveDefinitions::compile(&definitions, parse(stored)).map_err(StartError::Definition)?;
+        // The definitions are not locked meanwhile: the batch with a registration may reload lifecycles.
+        self.register_lifecycles(&definitions).await?;
+        let _activating = self.activating.lock().await;
+        self.activate(&definitions).await?;
+        self.warn_of_newer_versions(&definitions);
+        *self.definitions.write().expect("no thread panics while holding the lock") = Arc::new(definitions);
+        // Claims that found nothing to claim look again.
+        self.waiting.poll_by(Instant::now());
+        Ok(())
+    }
+
+    fn definitions(&self) -> Arc<Definitions> {
+        Arc::clone(&self.definitions.read().expect("no thread panics while holding the lock"))
+    }
+
+    async fn register_lifecycles(&self, definitions: &Definitions) -> Result<(), StartError> {
+        for lifecycle in &definitions.lifecycles {
             let key = LifecycleRef { name: lifecycle.name.clone(), version: lifecycle.version };
             let command = Command::RegisterLifecycle { lifecycle: key, source: lifecycle.source.clone() };
             let by = CommandOrigin::from("runtime");
@@ -26,9 +59,12 @@ impl Inner {
                 Err(failure) => return Err(StartError::Register(failure)),
             }
         }
-        self.reload().await?;
+        Ok(())
+    }
+
+    fn warn_of_newer_versions(&self, definitions: &Definitions) {
         let active = self.active();
-        for own in &self.definitions.lifecycles {
+        for own in &definitions.lifecycles {
             let newest =
                 active.catalog.newest(own.name.as_str()).map_or(own.version, |newest| newest.version);
             if newest > own.version {
@@ -40,7 +76,6 @@ impl Inner {
                 );
             }
         }
-        Ok(())
     }
 
     /// Reloads the lifecycles because a job follows one that is not active: at most once in [`RELOAD_PAUSE`], since the store may
@@ -67,17 +102,26 @@ impl Inner {
 
     /// Recompiles the active definitions with every version in the store.
     pub(crate) async fn reload(&self) -> Result<(), StartError> {
-        let mut older = Vec::new();
-        for (key, source) in self.store.lifecycles().await? {
-            if let Ok(lifecycle) = Lifecycle::parse(&source) {
-                older.push(lifecycle);
-            } else {
-                tracing::error!(name = %key.name, version = key.version, "stored lifecycle fails its check");
-            }
-        }
-        let compiled =
-            ActiveDefinitions::compile(&self.definitions, older).map_err(StartError::Definition)?;
+        let _activating = self.activating.lock().await;
+        self.activate(&self.definitions()).await
+    }
+
+    async fn activate(&self, definitions: &Definitions) -> Result<(), StartError> {
+        let older = parse(self.store.lifecycles().await?);
+        let compiled = ActiveDefinitions::compile(definitions, older).map_err(StartError::Definition)?;
         *self.active.write().expect("no thread panics while holding the lock") = Arc::new(compiled);
         Ok(())
     }
+}
+
+/// The stored lifecycles that pass their check.
+fn parse(stored: Vec<(LifecycleRef, String)>) -> Vec<Lifecycle> {
+    let parse = |(key, source): (LifecycleRef, String)| {
+        let parsed = Lifecycle::parse(&source).ok();
+        if parsed.is_none() {
+            tracing::error!(name = %key.name, version = key.version, "stored lifecycle fails its check");
+        }
+        parsed
+    };
+    stored.into_iter().filter_map(parse).collect()
 }

@@ -6,6 +6,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
 use tenure_config::WebhooksConfig;
 use tenure_service::Service;
+use tenure_service::reloadable::Reloadable;
 
 use crate::event_broadcast::EventBroadcast;
 use crate::headers::ReturnPreference;
@@ -23,8 +24,8 @@ pub(crate) struct AppParts {
     pub(crate) service: Service,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) lifecycle_apis: LifecycleApis,
-    pub(crate) webhooks: WebhooksConfig,
+    pub(crate) lifecycle_apis: Reloadable<LifecycleApis>,
+    pub(crate) webhooks: Arc<Reloadable<WebhooksConfig>>,
     pub(crate) event_broadcast: EventBroadcast,
     /// Where webhooks may be sent.
     pub(crate) target_policy: TargetPolicy,
@@ -41,14 +42,15 @@ impl App {
         memory: Arc<Memory>,
     ) -> Self {
         let keyring = Arc::clone(service.keyring());
-        let allow = webhooks.allow.clone().into();
+        let webhooks = Arc::new(Reloadable::from(webhooks));
         let event_broadcast = EventBroadcast::new(service.runtime().clone());
-        let target_policy = TargetPolicy { allow, is_open: Arc::new(move || keyring.is_open()) };
+        let target_policy =
+            TargetPolicy { settings: Arc::clone(&webhooks), is_open: Arc::new(move || keyring.is_open()) };
         Self(Arc::new(AppParts {
             service,
             metrics,
             hub,
-            lifecycle_apis,
+            lifecycle_apis: lifecycle_apis.into(),
             webhooks,
             event_broadcast,
             target_policy,

@@ -4,12 +4,14 @@ pub(crate) mod accounts;
 pub(crate) mod assets;
 pub(crate) mod audit;
 mod automations;
+mod batch_answer;
 pub(crate) mod bulk;
 pub(crate) mod catalog;
 pub(crate) mod claims;
 pub(crate) mod dead_letters;
 pub(crate) mod events;
 pub(crate) mod health;
+pub(crate) mod history;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod logs;
@@ -26,12 +28,13 @@ use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
-use serde_json::Value;
-use tenure_api::{CallId, ItemResult, ItemResults, JobBriefOf};
+use tenure_api::{CallId, JobBriefOf};
 use tenure_core::automation::Automation;
 use tenure_core::time::Now;
 use tenure_service::extract::Reply;
 use tenure_service::wire::{ClaimedTrace, JobExtras, JobView};
+
+use batch_answer::BatchAnswer;
 
 use crate::headers::ReturnPreference;
 use crate::prelude::*;
@@ -186,21 +189,12 @@ pub(crate) enum ItemOutput {
 }
 
 /// The results of a batch, one for each item, in order.
-#[allow(clippy::unnecessary_wraps, reason = "the last line of handlers")]
 pub(crate) fn results(
     call: &CallContext,
     id: CallId,
     results: impl Iterator<Item = Result<CommandOutput>>,
 ) -> Reply {
-    let (now, preference) = (call.runtime().reading(), call.preference);
-    let item = |result: Result<CommandOutput>| match result {
-        Ok(output) => ItemResult::Ok(match brief(&output, preference) {
-            Some(brief) => ItemOutput::Brief(brief),
-            None => ItemOutput::Whole(Box::new(OutputAnswer { output, now })),
-        }),
-        Err(problem) => ItemResult::Error(problem.to_json(id.call().path)),
-    };
-    let results: ItemResults<ItemOutput, Value> = ItemResults { results: results.map(item).collect() };
-    let response = answer(StatusCode::OK, &results);
-    Ok(if preference == ReturnPreference::Minimal { minimal(response, false) } else { response })
+    let mut answer = BatchAnswer::new(call, id);
+    results.for_each(|result| answer.push(result));
+    answer.reply()
 }

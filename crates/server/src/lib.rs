@@ -16,6 +16,7 @@ mod memory;
 mod metrics;
 mod middleware;
 mod prelude;
+mod reload;
 mod router;
 mod socket;
 pub mod telemetry;
@@ -33,6 +34,7 @@ use tenure_service::assets::Contents;
 use tenure_service::auth::jwt::Jwt;
 use tenure_service::keyring::Keyring;
 pub use tenure_service::pages::Pages;
+use tenure_service::reloadable::Reloadable;
 use tenure_service::{Service, ServiceParts};
 use tenure_stats::{Counters, Stats, ThisNode};
 use tenure_store::{Store, StoreError};
@@ -44,6 +46,7 @@ use tokio::time::{sleep, timeout};
 use app::App;
 use assets::garbage;
 use lifecycle_api::LifecycleApis;
+use listen::ListenerSettings;
 use memory::Memory;
 use metrics::Metrics;
 use socket::hub::Hub;
@@ -78,6 +81,9 @@ pub enum ServeError {
 /// A running server.
 pub struct Server {
     address: SocketAddr,
+    /// What is applied now.
+    config: Config,
+    listener: Arc<Reloadable<ListenerSettings>>,
     app: App,
     stop: oneshot::Sender<()>,
     tasks: Tasks,
@@ -108,9 +114,9 @@ impl Server {
         pages: impl FnOnce(Service) -> Pages,
     ) -> Result<Self, ServeError> {
         let contents = Contents::open(&config, store.properties().kind).map_err(ServeError::Config)?;
-        let Config { listen, definitions, limits, webhooks, jwt, tls, settings, .. } = config;
+        let Config { listen, definitions, limits, webhooks, jwt, settings, .. } = config.clone();
         let lifecycle_apis = LifecycleApis::new(&definitions.lifecycles).map_err(ServeError::Config)?;
-        let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
+        let listener_settings = ListenerSettings::new(&config).map_err(ServeError::Config)?;
         let jwt = jwt.map(Jwt::open).transpose().map_err(ServeError::Config)?;
         let keyring = Arc::new(Keyring::open(store.clone(), jwt).await?);
         if keyring.is_open() && !listen.ip().is_loopback() {
@@ -125,15 +131,19 @@ impl Server {
         let id = runtime.new_id().to_string().into();
         let this_node = ThisNode::new(id, address.to_string().into(), runtime.now());
         let stats = Stats::new(runtime.clone(), counters, this_node);
+        let (limits, settings) = (limits.into(), settings.into());
         let service = Service::new(ServiceParts { runtime, keyring, stats, limits, contents, settings });
         let pages = pages(service.clone());
         let app = App::new(service, metrics, hub, lifecycle_apis, webhooks, memory);
         let router = router::router(&app, pages);
         let (stop, stopped) = oneshot::channel();
+        let listening = Arc::new(Reloadable::from(listener_settings));
+        let settings = Arc::clone(&listening);
         let serve = tokio::spawn(async move {
-            listen::serve(listener, router, tls, &limits, async { drop(stopped.await) }).await;
+            listen::serve(listener, router, &settings, async { drop(stopped.await) }).await;
         });
-        Ok(Self { address, tasks: Tasks::spawn(&app, serve), app, stop })
+        let tasks = Tasks::spawn(&app, serve);
+        Ok(Self { address, config, listener: listening, app, stop, tasks })
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -85,7 +85,8 @@ impl LifecycleApis {
 
 /// Answers a request without another route: through a lifecycle API, if the path belongs to one.
 pub(crate) async fn serve(app: App, inside: Router, request: Request) -> Response {
-    let Some((api, rest)) = app.lifecycle_apis.at(request.uri().path()) else {
+    let apis = app.lifecycle_apis.get();
+    let Some((api, rest)) = apis.at(request.uri().path()) else {
         return middleware::unknown_path(request.uri().clone()).await.into_response();
     };
     let mut aliased = AliasedRequest::new(Arc::clone(api), &request, rest);

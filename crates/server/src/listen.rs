@@ -19,8 +19,9 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use tenure_config::{Limits, TlsConfig};
+use tenure_config::{Config, TlsConfig};
 use tenure_service::extract::{IsSecure, OnConnection, Peer};
+use tenure_service::reloadable::Reloadable;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -43,25 +44,40 @@ const HTTP2_HEADER_BYTES_MAX: u32 = 4 * HEADER_BYTES_MAX;
 /// Concurrent requests on one HTTP/2 connection.
 const STREAMS_MAX: u32 = 256;
 
+/// What a reload of the configuration may change for new connections.
+pub(crate) struct ListenerSettings {
+    tls: Option<TlsAcceptor>,
+    header_timeout: Duration,
+    connections_max: usize,
+}
+
+impl ListenerSettings {
+    /// Loads the certificate and its key.
+    pub(crate) fn new(config: &Config) -> Result<Self, String> {
+        Ok(Self {
+            tls: config.tls.as_ref().map(tls).transpose()?,
+            header_timeout: config.limits.header_timeout,
+            connections_max: config.limits.connections,
+        })
+    }
+}
+
 #[derive(Clone)]
 struct ConnectionContext {
     router: Router,
     builder: Builder<TokioExecutor>,
-    tls: Option<TlsAcceptor>,
-    header_timeout: Duration,
+    settings: Arc<ListenerSettings>,
 }
 
 /// Accepts connections until `stop` resolves, then waits for open requests.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
-    tls: Option<TlsAcceptor>,
-    limits: &Limits,
+    settings: &Reloadable<ListenerSettings>,
     stop: impl Future<Output = ()>,
 ) {
-    let header_timeout = limits.header_timeout;
-    let context = ConnectionContext { router, builder: builder(), tls, header_timeout };
-    let connections = Connections::new(limits.connections);
+    let mut context = ConnectionContext { router, builder: builder(), settings: settings.get() };
+    let connections = Connections::new(context.settings.connections_max);
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
@@ -71,6 +87,8 @@ pub(crate) async fn serve(
         };
         match accepted {
             Ok((stream, peer)) => {
+                context.settings = settings.get();
+                connections.set_limit(context.settings.connections_max);
                 if let Some(place) = connections.admit(peer.ip()) {
                     tokio::spawn(accept(context.clone(), stream, peer, place, graceful.watcher()));
                 } else {
@@ -121,7 +139,7 @@ async fn accept(
     }
     let connection = Arc::clone(&place.connection);
     let serve = async {
-        match context.tls.clone() {
+        match context.settings.tls.clone() {
             None => serve_connection(context, stream, peer, place, watcher).await,
             Some(tls) => match tokio::time::timeout(TLS_HANDSHAKE_TIMEOUT, tls.accept(stream)).await {
                 Ok(Ok(stream)) => serve_connection(context, stream, peer, place, watcher).await,
@@ -145,7 +163,7 @@ async fn serve_connection<T>(
 ) where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (is_secure, connection) = (context.tls.is_some(), Arc::clone(&place.connection));
+    let (is_secure, connection) = (context.settings.tls.is_some(), Arc::clone(&place.connection));
     let on_connection = OnConnection(Arc::new(place));
     let served = Arc::clone(&connection);
     let router = context.router;
@@ -165,7 +183,7 @@ async fn serve_connection<T>(
                 tracing::debug!(%peer, %error, "connection failed");
             }
         }
-        cause = connection.expired(context.header_timeout) => tracing::debug!(%peer, ?cause, "connection closed"),
+        cause = connection.expired(context.settings.header_timeout) => tracing::debug!(%peer, ?cause, "connection closed"),
     }
     connection.end_service();
 }
@@ -212,7 +230,7 @@ impl hyper::body::Body for ResponseBody {
 }
 
 /// Loads the certificate and its key.
-pub(crate) fn tls(config: &TlsConfig) -> Result<TlsAcceptor, String> {
+fn tls(config: &TlsConfig) -> Result<TlsAcceptor, String> {
     use rustls::pki_types::pem::PemObject as _;
     use rustls::pki_types::{CertificateDer, PrivateKeyDer};
     let certificates = CertificateDer::pem_file_iter(&config.certificate)

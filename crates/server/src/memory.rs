@@ -19,8 +19,7 @@ const BODIES_SHARE: usize = 16;
 const COUNTED_BYTES_MIN: usize = 64 << 10;
 
 pub(crate) struct Memory {
-    bytes_max: usize,
-    bodies_max: usize,
+    bytes_max: AtomicUsize,
     /// Bytes of bodies that are being processed.
     bodies: AtomicUsize,
     is_short: AtomicBool,
@@ -31,14 +30,17 @@ pub(crate) struct Memory {
 impl Memory {
     /// With the configured limit, or that of the control group or the machine.
     pub(crate) fn new(limit: Option<usize>) -> Arc<Self> {
-        let bytes_max = limit.or_else(detected).unwrap_or(usize::MAX);
-        Arc::new(Self::with(bytes_max, resident))
+        Arc::new(Self::with(bytes_max(limit), resident))
+    }
+
+    /// Changes the configured limit.
+    pub(crate) fn set_limit(&self, limit: Option<usize>) {
+        self.bytes_max.store(bytes_max(limit), Ordering::Relaxed);
     }
 
     fn with(bytes_max: usize, measure: fn() -> Option<usize>) -> Self {
         Self {
-            bytes_max,
-            bodies_max: bytes_max / BODIES_SHARE,
+            bytes_max: AtomicUsize::new(bytes_max),
             bodies: AtomicUsize::new(0),
             is_short: AtomicBool::new(false),
             measured_at: Mutex::new(None),
@@ -53,9 +55,10 @@ impl Memory {
             && measured_at.is_none_or(|at| at.elapsed() >= MEASURE_INTERVAL)
         {
             let used = (self.measure)().unwrap_or(0);
-            let is_short = used > self.bytes_max - self.bytes_max / FREE_SHARE;
+            let limit = self.bytes_max.load(Ordering::Relaxed);
+            let is_short = used > limit - limit / FREE_SHARE;
             if is_short != self.is_short.swap(is_short, Ordering::Relaxed) {
-                tracing::warn!(used, limit = self.bytes_max, is_short, "memory budget");
+                tracing::warn!(used, limit, is_short, "memory budget");
             }
             *measured_at = Some(Instant::now());
         }
@@ -66,7 +69,8 @@ impl Memory {
     /// calls that do not add work may have twice as much.
     pub(crate) fn reserve(self: &Arc<Self>, bytes: usize, adds_work: bool) -> Option<BodyMemory> {
         let bytes = if bytes < COUNTED_BYTES_MIN { 0 } else { bytes };
-        let bodies_max = if adds_work { self.bodies_max } else { self.bodies_max.saturating_mul(2) };
+        let bodies_max = self.bytes_max.load(Ordering::Relaxed) / BODIES_SHARE;
+        let bodies_max = if adds_work { bodies_max } else { bodies_max.saturating_mul(2) };
         let fits = |bodies: usize| {
             (bytes == 0 || bodies == 0 || bodies + bytes <= bodies_max).then_some(bodies + bytes)
         };
@@ -85,6 +89,11 @@ impl Drop for BodyMemory {
     fn drop(&mut self) {
         self.memory.bodies.fetch_sub(self.bytes, Ordering::Relaxed);
     }
+}
+
+/// The configured limit, or that of the control group or the machine.
+fn bytes_max(limit: Option<usize>) -> usize {
+    limit.or_else(detected).unwrap_or(usize::MAX)
 }
 
 /// Bytes of the process in memory, without mapped files.

@@ -54,7 +54,7 @@ struct Deliveries {
 pub(crate) struct Metrics {
     registry: Registry,
     /// Declared types have labels; all others share the catch-all's, so that callers cannot create labels.
-    types: BTreeMap<TypeName, TypeCounters>,
+    types: RwLock<BTreeMap<TypeName, TypeCounters>>,
     claims: Family<Labels<1>, Counter>,
     conflicts: Counter,
     renewals: Counter,
@@ -79,7 +79,7 @@ impl Metrics {
         let to = &mut registry;
         let build = [("version", env!("CARGO_PKG_VERSION")), ("store", store)];
         to.register("build", "Version of this node and kind of its store", Info::new(owned(build)));
-        let mut metrics = Self {
+        let metrics = Self {
             claims: register(to, "claims", "Jobs claimed by commits of this node"),
             conflicts: register(to, "claim_conflicts", "Lease conflicts answered by this node"),
             renewals: register(to, "lease_renewals", "Leases renewed by commits of this node"),
@@ -93,14 +93,20 @@ impl Metrics {
             deliveries: Deliveries::new(to),
             http: HttpMetrics::new(to),
             registry,
-            types: BTreeMap::new(),
+            types: RwLock::default(),
             transition_cache: RwLock::default(),
             last_commit: Mutex::new(Instant::now()),
         };
-        let names = catalog.types().map(|it| it.name.clone()).chain([CATCH_ALL.into()]);
-        metrics.types = names.map(|name| (name.clone(), metrics.counters_of(&name))).collect();
-        metrics.create_at_zero(catalog);
+        metrics.add_definitions(catalog);
         metrics
+    }
+
+    /// Creates the counters of a catalog's types and lifecycles that do not exist yet, at zero.
+    pub(crate) fn add_definitions(&self, catalog: &Catalog) {
+        let names = catalog.types().map(|it| it.name.clone()).chain([CATCH_ALL.into()]);
+        let counters = names.map(|name| (name.clone(), self.counters_of(&name)));
+        self.types.write().expect("the lock is never poisoned").extend(counters);
+        self.create_at_zero(catalog);
     }
 
     fn counters_of(&self, name: &TypeName) -> TypeCounters {
@@ -117,7 +123,7 @@ impl Metrics {
     }
 
     fn create_at_zero(&self, catalog: &Catalog) {
-        for name in self.types.keys() {
+        for name in self.types.read().expect("the lock is never poisoned").keys() {
             for category in [Category::Validation, Category::Queue, Category::Engine, Category::System] {
                 for class in [Class::Transient, Class::Permanent, Class::Validation, Class::LeaseConflict] {
                     self.failures.get_or_create(&failure_labels(category, class, name.as_str())).inc_by(0);
@@ -147,13 +153,13 @@ impl Metrics {
         *self.last_commit.lock().expect("the lock is never poisoned") = Instant::now();
         self.conflicts.inc_by(committed.conflicts);
         self.renewals.inc_by(committed.renewals);
-        for transition in &committed.transitions {
-            self.count_transition(transition);
+        let types = self.types.read().expect("the lock is never poisoned");
+        for it in &committed.transitions {
+            self.count_transition(types.get(&it.job_type).unwrap_or_else(|| &types[CATCH_ALL]), it);
         }
     }
 
-    fn count_transition(&self, it: &Transition) {
-        let of = self.types.get(&it.job_type).unwrap_or_else(|| &self.types[CATCH_ALL]);
+    fn count_transition(&self, of: &TypeCounters, it: &Transition) {
         self.transition(&it.lifecycle, it.from.as_ref(), &it.to).inc();
         match it.trigger {
             Trigger::Claim => drop(of.claims.inc()),

@@ -61,9 +61,10 @@ macro_rules! handlers {
 handlers! {
     reports: StartJob | HeartbeatJob | ReportProgress | SucceedJob | PartialJob | FailJob | RejectJob | ReleaseJob
         | ConfirmCancel;
-    jobs: CreateJob => create, ListJobs => list, CreateJobs => create_batch, GetJob => get, ListJobEvents => history,
+    jobs: CreateJob => create, ListJobs => list, CreateJobs => create_batch, GetJob => get,
         DeleteJob => delete, ReplayJob => replay, ExplainJob => explain, CancelJob => cancel, RetryJob => retry,
         DeadLetterJob => dead_letter, SignalJob => signal;
+    history: ListJobEvents => list;
     bulk: ActOnJobs => act;
     stream: StreamJob => stream;
     logs: ListJobLogs => read, AppendJobLogs => append;
@@ -128,7 +129,7 @@ async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<BodyMemory> {
     if !call.has_query() {
         QueryParams::from_request_parts(parts, app).await?.done()?;
     }
-    let limit = BodyLimit::of(id, app.limits());
+    let limit = BodyLimit::of(id, &app.limits());
     let reserved = reserve(id, app, parts, limit)?;
     parts.extensions.insert(Authenticated(Ok(caller)));
     parts.extensions.insert(limit);

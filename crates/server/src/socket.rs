@@ -22,6 +22,7 @@ use socketioxide::handler::ConnectHandler as _;
 use socketioxide::layer::SocketIoLayer;
 use socketioxide::{ParserConfig, SocketIo};
 use subscribers::FrontEnd;
+use tenure_core::limits::PAYLOAD_BYTES_MAX;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -40,7 +41,8 @@ const ATTACHMENTS_MAX: usize = 8;
 
 /// The layer that serves `/socket.io`.
 pub(crate) fn layer(app: &App) -> SocketIoLayer {
-    let message_bytes_max = app.limits().payload + ENVELOPE_BYTES_MAX;
+    // Of the largest payload that may be configured: limits.payload may be raised later.
+    let message_bytes_max = PAYLOAD_BYTES_MAX + ENVELOPE_BYTES_MAX;
     let parser = ParserConfig::common()
         .max_incoming_binaries(ATTACHMENTS_MAX)
         .max_incoming_binary_buf_size(message_bytes_max)

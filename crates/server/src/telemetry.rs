@@ -22,7 +22,7 @@ use tracing::{Span, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, registry};
+use tracing_subscriber::{EnvFilter, Registry, registry, reload};
 
 pub(crate) use attempts::{export as export_attempts, link as link_attempts, traceparent as job_traceparent};
 
@@ -36,9 +36,17 @@ static IS_TRACED: AtomicBool = AtomicBool::new(false);
 #[must_use = "dropping it stops telemetry"]
 pub struct Telemetry {
     traces: Option<Traces>,
+    filter: FilterHandle,
 }
 
+type FilterHandle = reload::Handle<EnvFilter, Registry>;
+
 impl Telemetry {
+    /// Applies the filter of a configuration that was loaded again.
+    pub fn set_filter(&self, log: &LogConfig) -> Result<(), String> {
+        self.filter.reload(env_filter(log)?).map_err(|error| format!("log.filter: {error}"))
+    }
+
     /// Sends the remaining spans, waiting a few seconds for the collector. The error cannot be logged any more.
     pub fn shutdown(mut self) -> Result<(), String> {
         self.traces.take().map_or(Ok(()), traces::shut_down)
@@ -56,11 +64,11 @@ impl Drop for Telemetry {
 /// Starts telemetry for the whole process; a second call fails. May be called inside or outside an async runtime.
 pub fn start(log: &LogConfig, otel: Option<&OtelConfig>) -> Result<Telemetry, String> {
     let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
-    let (subscriber, traces) = subscriber(log, otel, colour, io::stderr)?;
+    let (subscriber, filter, traces) = subscriber(log, otel, colour, io::stderr)?;
     subscriber.try_init().map_err(|error| format!("telemetry is already running: {error}"))?;
     traces.as_ref().into_iter().for_each(traces::export_attempts_to);
     IS_TRACED.store(traces.is_some(), Ordering::Relaxed);
-    Ok(Telemetry { traces })
+    Ok(Telemetry { traces, filter })
 }
 
 /// Whether spans are exported.
@@ -80,7 +88,7 @@ fn new_request_span(method: &Method, route: Option<&str>, path: &str, is_secure:
         otel.name = request_name(method, route),
         otel.kind = "server",
         otel.status_code = Empty,
-        http.request.method = method.as_str(),
+        http.request.method = known_method(method).unwrap_or("_OTHER"),
         http.route = route,
         http.response.status_code = Empty,
         url.path = path,
@@ -89,8 +97,15 @@ fn new_request_span(method: &Method, route: Option<&str>, path: &str, is_secure:
     )
 }
 
+/// Callers can invent methods, which must not become names.
+fn known_method(method: &Method) -> Option<&'static str> {
+    let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+    known.into_iter().find(|known| *known == method.as_str())
+}
+
 fn request_name(method: &Method, route: Option<&str>) -> String {
-    route.map_or_else(|| method.to_string(), |route| format!("{method} {route}"))
+    let method = known_method(method).unwrap_or("HTTP");
+    route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"))
 }
 
 /// Records in the span of a request its route, if that was not known at its start.
@@ -129,20 +144,24 @@ fn subscriber<W>(
     otel: Option<&OtelConfig>,
     colour: bool,
     writer: W,
-) -> Result<(impl Subscriber + Send + Sync + use<W>, Option<Traces>), String>
+) -> Result<(impl Subscriber + Send + Sync + use<W>, FilterHandle, Option<Traces>), String>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    // At info level the database driver logs every notice.
-    let filter = EnvFilter::try_new(format!("tokio_postgres=warn,{}", log.filter))
-        .map_err(|error| format!("log.filter {:?}: {error}", log.filter))?;
+    let (filter, handle) = reload::Layer::new(env_filter(log)?);
     let traces = otel.map(|otel| traces::open(&otel.endpoint)).transpose()?;
     let traced = traces.as_ref().map(traces::layer);
     let lines = match log.format {
         LogFormat::Text => lines::text(colour, writer).boxed(),
         LogFormat::Json => lines::json(writer).boxed(),
     };
-    Ok((registry().with(filter).with(traced).with(lines), traces))
+    Ok((registry().with(filter).with(traced).with(lines), handle, traces))
+}
+
+fn env_filter(log: &LogConfig) -> Result<EnvFilter, String> {
+    // At info level the database driver logs every notice.
+    EnvFilter::try_new(format!("tokio_postgres=warn,{}", log.filter))
+        .map_err(|error| format!("log.filter {:?}: {error}", log.filter))
 }
 
 #[cfg(all(test, feature = "otel"))]

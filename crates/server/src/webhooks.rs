@@ -9,12 +9,14 @@ mod sign;
 mod target;
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tenure_api::EventOf;
+use tenure_config::WebhooksConfig;
 use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::webhook::{EventFilter, Webhook, WebhookChange};
 use tokio::task::JoinSet;
@@ -47,8 +49,8 @@ const RETRY_AFTER_MAX: Millis = Millis(24 * 3_600_000);
 struct WebhookSender {
     app: App,
     policy: TargetPolicy,
-    clients: Clients,
-    retry: Vec<Millis>,
+    /// With the settings under which they were created.
+    clients: Mutex<(Arc<WebhooksConfig>, Arc<Clients>)>,
     /// Whether a webhook is due for which there is no room.
     is_crowded: AtomicBool,
 }
@@ -57,12 +59,11 @@ struct WebhookSender {
 pub(crate) async fn deliver_all(app: App) {
     let policy = app.target_policy.clone();
     let clients = match Clients::new(&policy) {
-        Ok(clients) => clients,
+        Ok(clients) => Mutex::new((app.webhooks.get(), Arc::new(clients))),
         Err(error) => return tracing::error!(%error, "webhook delivery disabled"),
     };
-    let retry = app.webhooks.retry.clone();
     let is_crowded = AtomicBool::new(false);
-    let sender = Arc::new(WebhookSender { policy, clients, retry, is_crowded, app: app.clone() });
+    let sender = Arc::new(WebhookSender { policy, clients, is_crowded, app: app.clone() });
     let mut tasks = JoinSet::new();
     loop {
         tokio::select! {
@@ -133,15 +134,30 @@ impl WebhookSender {
         }
     }
 
+    /// The clients of the current settings: an open connection of earlier ones may lead to a target that is not allowed any
+    /// more.
+    fn clients(&self) -> Result<Arc<Clients>, String> {
+        let settings = self.app.webhooks.get();
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(&clients.0, &settings) {
+            *clients = (settings, Arc::new(Clients::new(&self.policy)?));
+        }
+        Ok(Arc::clone(&clients.1))
+    }
+
     async fn post(&self, webhook: &Webhook, event: &JournalEntry) -> DeliveryOutcome {
         let failed = |status, error: String| DeliveryOutcome::Failed { status, error, not_before: None };
         let url = match Url::parse(&webhook.url) {
             Ok(url) if self.policy.still_admits(&url) => url,
             _ => return failed(None, "its address is not an allowed webhook target".to_owned()),
         };
+        let clients = match self.clients() {
+            Ok(clients) => clients,
+            Err(error) => return failed(None, error),
+        };
         let (id, body) = message(event);
         let seconds = self.app.runtime().now().0.div_euclid(1000);
-        let request = self.clients.for_url(&url).post(url).header(CONTENT_TYPE, "application/json");
+        let request = clients.for_url(&url).post(url).header(CONTENT_TYPE, "application/json");
         let request = request.header("webhook-id", &id).header("webhook-timestamp", seconds);
         let signature = sign::signature(&webhook.secret, &id, seconds, &body);
         match request.header("webhook-signature", signature).body(body).send().await {
@@ -153,7 +169,8 @@ impl WebhookSender {
     /// The delay after this many consecutive failures before this one; `None` disables the webhook. Up to a tenth of
     /// jitter spreads webhooks that failed together.
     fn retry_delay(&self, failures: u32) -> Option<Millis> {
-        let span = self.retry.get(failures as usize)?;
+        let settings = self.app.webhooks.get();
+        let span = settings.retry.get(failures as usize)?;
         let jitter = self.app.runtime().new_id().seed() as u64 % 1000;
         Some(Millis(span.0 + span.0 * jitter / 10_000))
     }

@@ -20,23 +20,26 @@ pub enum Action {
     Delete,
 }
 
-/// Matching jobs in the caller's scopes, newest first, and a cursor if there are more than one request may touch.
+/// Matching jobs in the caller's scopes, newest first, and a cursor if there are more than one request may touch, or if they
+/// have more than `bytes_max` bytes.
 pub async fn matching(
     service: &Service,
     caller: &Caller,
     mut filter: JobFilter,
     mut before: Option<JobId>,
+    bytes_max: usize,
 ) -> Result<(Vec<JobId>, Option<JobId>)> {
     caller.narrow(&mut filter)?;
-    let mut jobs: Vec<JobId> = Vec::new();
+    let (mut jobs, mut bytes) = (Vec::new(), 0);
     loop {
         let found = service.store().list_page(filter.clone(), Page { before, limit: PAGE_JOBS }).await?;
+        bytes += found.rows.iter().map(|job| job.bytes()).sum::<usize>();
         jobs.extend(found.rows.iter().filter(|job| caller.has_in_scope(&job.spec)).map(|job| job.id()));
         before = found.rows.last().map(|job| job.id()).or(before);
         if !found.has_more {
             return Ok((jobs, None));
         }
-        if jobs.len() >= ACTION_JOBS_MAX {
+        if jobs.len() >= ACTION_JOBS_MAX || bytes > bytes_max {
             return Ok((jobs, before));
         }
     }

@@ -78,12 +78,11 @@ pub async fn matching(
     let mut found: Vec<JobId> = Vec::new();
     loop {
         let page = Page { before, limit: PAGE_JOBS };
-        let letters: Vec<DeadLetter> = service.store().dead_letters(filter.clone(), page).await?;
-        let count = letters.len();
-        before = letters.last().map(|letter| letter.job_id);
-        let letters = visible(service, caller, letters).await?;
+        let page = service.store().dead_letters_page(filter.clone(), page).await?;
+        before = page.rows.last().map(|letter| letter.job_id).or(before);
+        let letters = visible(service, caller, page.rows).await?;
         found.extend(letters.iter().filter(|letter| keep(letter)).map(|letter| letter.job_id));
-        if count < PAGE_JOBS {
+        if !page.has_more {
             return Ok((found, None));
         }
         if found.len() >= ACTION_JOBS_MAX {

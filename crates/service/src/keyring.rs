@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
+use tenure_config::JwtConfig;
 use tenure_core::api_key::{ApiKey, KeyUse, Scopes};
 use tenure_core::session::Session;
 use tenure_store::{Store, StoreKind};
@@ -16,6 +17,7 @@ use tokio::sync::watch;
 use crate::auth::jwt::{Jwt, JwtFlaw};
 use crate::auth::key::{PresentedKey, is_same_digest};
 use crate::prelude::*;
+use crate::reloadable::Reloadable;
 use usage::KeyUsage;
 
 /// How long cached keys may be used. On a shared store a change of keys is answered only after this time, so that every node
@@ -33,7 +35,7 @@ pub struct KeySnapshot {
     has_jwt: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct KeyEntry {
     key: ApiKey,
     scopes: Arc<Scopes>,
@@ -73,7 +75,7 @@ impl KeySnapshot {
 pub struct Keyring {
     store: Store,
     keys: RwLock<Arc<KeySnapshot>>,
-    jwt: Option<Jwt>,
+    jwt: Reloadable<Option<Jwt>>,
     failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
     reading: tokio::sync::Mutex<()>,
     /// Counts the changes of keys and ended sessions that this node knows of.
@@ -94,7 +96,7 @@ impl Keyring {
     pub async fn open(store: Store, jwt: Option<Jwt>) -> Result<Self, tenure_store::StoreError> {
         let keys = RwLock::new(Arc::new(read(&store, jwt.is_some(), None).await?));
         let (failures, reading) = (Mutex::default(), tokio::sync::Mutex::new(()));
-        Ok(Self { store, keys, jwt, failures, reading, changes: watch::Sender::new(0) })
+        Ok(Self { store, keys, jwt: jwt.into(), failures, reading, changes: watch::Sender::new(0) })
     }
 
     /// Whether other nodes may change the keys.
@@ -122,6 +124,27 @@ impl Keyring {
         let _reading = self.reading.lock().await;
         let known = self.known();
         if is_fresh(&known) { Ok(known) } else { self.reload().await }
+    }
+
+    /// Opens the verifier of a configuration that was loaded again: the issuer's keys are read now.
+    pub async fn reopen_jwt(&self, config: JwtConfig) -> Result<Jwt, String> {
+        let running = self.jwt.get();
+        Jwt::reopen(config, running.as_ref().as_ref()).await
+    }
+
+    /// Whether the server would be open with or without `[auth.jwt]`.
+    pub fn would_be_open(&self, has_jwt: bool) -> bool {
+        self.known().by_id.is_empty() && !has_jwt
+    }
+
+    /// Replaces the verifier of tokens. Without one, everything that is open with a token ends.
+    pub async fn replace_jwt(&self, jwt: Option<Jwt>) {
+        let _reading = self.reading.lock().await;
+        let (has_jwt, known) = (jwt.is_some(), self.known());
+        self.jwt.set(jwt);
+        let keys = KeySnapshot { by_id: known.by_id.clone(), read_at: known.read_at, has_jwt };
+        *self.keys.write().expect("the lock is never poisoned") = Arc::new(keys);
+        self.recheck();
     }
 
     /// Lets everything that waits for an end of its credential check it again.
@@ -174,7 +197,7 @@ impl Keyring {
     }
 
     async fn reload(&self) -> Result<Arc<KeySnapshot>> {
-        let keys = Arc::new(read(&self.store, self.jwt.is_some(), Some(&self.known())).await?);
+        let keys = Arc::new(read(&self.store, self.jwt.get().is_some(), Some(&self.known())).await?);
         let known = std::mem::replace(
             &mut *self.keys.write().expect("the lock is never poisoned"),
             Arc::clone(&keys),
@@ -220,7 +243,8 @@ impl Keyring {
 
     async fn by_token(&self, token: &str) -> Result<Caller, AuthError> {
         let refused = |reason: &str| AuthError::Refused(reason.to_owned());
-        let Some(jwt) = &self.jwt else { return Err(refused("not a key, and tokens are not accepted")) };
+        let jwt = self.jwt.get();
+        let Some(jwt) = &*jwt else { return Err(refused("not a key, and tokens are not accepted")) };
         let identity = jwt.verify(token).await.map_err(|flaw| match flaw {
             JwtFlaw::KeysUnavailable(reason) => AuthError::Unavailable(reason),
             flaw => AuthError::Refused(flaw.to_string()),
@@ -282,9 +306,11 @@ impl Keyring {
             found.is_some_and(|(entry, secret)| entry.key.valid_until(secret, now).is_ok())
         };
         let was_open = caller.credential == "open";
+        let by_token = caller.credential.as_str().starts_with("jwt:");
         caller.expires_at.is_none_or(|expiry| now < expiry)
             && id.is_none_or(is_valid)
             && (!was_open || keys.is_open())
+            && (!by_token || keys.has_jwt)
     }
 
     /// The uses of keys that are to be written to the store, as a command: of each key at most one per minute.

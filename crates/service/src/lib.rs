@@ -21,6 +21,7 @@ pub mod pages;
 mod prelude;
 pub mod problem;
 pub mod query;
+pub mod reloadable;
 mod service;
 pub mod sessions;
 pub mod shell_quote;

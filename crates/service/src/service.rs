@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::assets::Contents;
 use crate::keyring::{Admission, Keyring};
 use crate::prelude::*;
+use crate::reloadable::Reloadable;
 use crate::worker_registry::{WorkerRegistry, workers_seen};
 
 #[derive(Clone)]
@@ -26,11 +27,11 @@ pub struct ServiceParts {
     pub runtime: Runtime,
     pub keyring: Arc<Keyring>,
     pub stats: Stats,
-    pub limits: Limits,
+    pub limits: Reloadable<Limits>,
     /// Storage for asset contents, if there is one.
     pub contents: Option<Contents>,
     /// Every configured value and its source.
-    pub settings: Vec<Setting>,
+    pub settings: Reloadable<Vec<Setting>>,
 }
 
 impl Service {
@@ -59,16 +60,22 @@ impl Service {
         &self.0.parts.stats
     }
 
-    pub fn limits(&self) -> &Limits {
-        &self.0.parts.limits
+    pub fn limits(&self) -> Limits {
+        *self.0.parts.limits.get()
     }
 
     pub fn contents(&self) -> Option<&Contents> {
         self.0.parts.contents.as_ref()
     }
 
-    pub fn settings(&self) -> &[Setting] {
-        &self.0.parts.settings
+    pub fn settings(&self) -> Arc<Vec<Setting>> {
+        self.0.parts.settings.get()
+    }
+
+    /// Applies limits and settings of a configuration that was loaded again.
+    pub fn reconfigure(&self, limits: Limits, settings: Vec<Setting>) {
+        self.0.parts.limits.set(limits);
+        self.0.parts.settings.set(settings);
     }
 
     /// Refuses new claims and ends streams from now on.

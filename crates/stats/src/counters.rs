@@ -2,7 +2,7 @@
 //! quick. Counters are kept in memory and written to the store every two seconds, so that every node can show the sum.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, RwLock};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub(crate) type FinishedDelta = BTreeMap<CountKey, i64>;
 /// What this node committed.
 pub struct Counters {
     /// Types that have their own counters. All others share the catch-all's, so that callers cannot make this grow.
-    types: BTreeSet<TypeName>,
+    types: RwLock<BTreeSet<TypeName>>,
     catch_all: TypeName,
     started: Instant,
     state: Mutex<State>,
@@ -109,7 +109,7 @@ pub(crate) struct Commits {
 
 impl Counters {
     pub fn new(catalog: &Catalog) -> Self {
-        let types = catalog.types().map(|job_type| job_type.name.clone()).collect();
+        let types = RwLock::new(catalog.types().map(|job_type| job_type.name.clone()).collect());
         Self { types, catch_all: CATCH_ALL.into(), started: Instant::now(), state: Mutex::default() }
     }
 
@@ -117,9 +117,16 @@ impl Counters {
         self.state.lock().expect("no panic while counting")
     }
 
+    /// Counts the types of a changed catalog separately from now on. Types that it lacks keep their counters.
+    pub fn add_types(&self, catalog: &Catalog) {
+        let names = catalog.types().map(|job_type| job_type.name.clone());
+        self.types.write().expect("no panic while counting").extend(names);
+    }
+
     /// The name under which a type is counted.
-    pub fn label<'a>(&'a self, job_type: &'a TypeName) -> &'a TypeName {
-        if self.types.contains(job_type) { job_type } else { &self.catch_all }
+    pub fn label(&self, job_type: &TypeName) -> TypeName {
+        let is_known = self.types.read().expect("no panic while counting").contains(job_type);
+        if is_known { job_type.clone() } else { self.catch_all.clone() }
     }
 
     /// Counts a commit.
@@ -131,7 +138,7 @@ impl Counters {
         state.commits.took_us.add(minute, took_us);
         state.version += committed.transitions.len() as u64;
         for it in &committed.transitions {
-            state.counted.count(self.label(&it.job_type), it);
+            state.counted.count(&self.label(&it.job_type), it);
             if it.phase.is_final() {
                 state.add_finished(CountKey::new(&it.lifecycle, &it.job_type, &it.queue, &it.to), 1);
             }

@@ -89,6 +89,11 @@ impl Stats {
         }
     }
 
+    /// Counts the types of a changed catalog separately from now on.
+    pub fn add_types(&self, catalog: &Catalog) {
+        self.counters.add_types(catalog);
+    }
+
     /// A snapshot at most half a second old, or, where reading is slow, at most 100 × the duration of the last read.
     /// Never waits for a read that took over 10 ms the last time.
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {

@@ -154,7 +154,7 @@ pub(super) async fn sample(runtime: Runtime, counters: Arc<Counters>) -> ReadRes
     for job in &jobs {
         let lifecycle = &job.spec.lifecycle.name;
         let label = counters.label(&job.spec.job_type);
-        types.entry((lifecycle.clone(), label.clone())).or_default().add(job);
+        types.entry((lifecycle.clone(), label)).or_default().add(job);
         for (state, span) in stays(job) {
             states.entry((lifecycle.clone(), state)).or_default().push(span);
         }

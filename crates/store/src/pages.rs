@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use tenure_core::limits::PAGE_BYTES_MAX;
+use tenure_core::limits::{LOG_LINE_BYTES_MAX, PAGE_BYTES_MAX};
 
 use crate::prelude::*;
 use crate::{JournalEntry, Result, Store};
 
 /// Rows of the first portion.
 const FIRST_ROWS: usize = 20;
+/// Lines of the first portion of a log: they fit into a page, however long they are.
+const FIRST_LINES: usize = PAGE_BYTES_MAX / LOG_LINE_BYTES_MAX;
 
 /// A page with fewer rows than asked for, if those have many bytes.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub struct BoundedPage<T> {
 #[derive(Debug)]
 struct PageSize {
     limit: usize,
+    /// Rows of the first portion.
+    first: usize,
     rows: usize,
     bytes: usize,
     /// There are no more rows.
@@ -32,7 +36,7 @@ struct PageSize {
 
 impl PageSize {
     fn new(limit: usize) -> Self {
-        Self { limit, rows: 0, bytes: 0, is_last: false, is_full: false }
+        Self { limit, first: FIRST_ROWS, rows: 0, bytes: 0, is_last: false, is_full: false }
     }
 
     /// How many rows to read next, if any: as many as fit if they are like the others.
@@ -41,7 +45,7 @@ impl PageSize {
             return None;
         }
         let fitting = match self.rows {
-            0 => FIRST_ROWS,
+            0 => self.first,
             rows => PAGE_BYTES_MAX.saturating_sub(self.bytes) / (self.bytes / rows).max(1) + 1,
         };
         Some(fitting.min(self.limit - self.rows))
@@ -71,6 +75,35 @@ impl Store {
             size.is_last = found.len() < limit;
             before = found.last().map_or(before, |job| Some(job.id()));
             rows.extend(found.into_iter().take_while(|job| size.take(job.bytes())));
+        }
+        Ok(BoundedPage { rows, has_more: size.has_more() })
+    }
+
+    /// Like [`Store::dead_letters`], limited in bytes.
+    pub async fn dead_letters_page(
+        &self,
+        filter: DeadLetterFilter,
+        page: Page,
+    ) -> Result<BoundedPage<DeadLetter>> {
+        let (mut size, mut rows, mut before) = (PageSize::new(page.limit), Vec::new(), page.before);
+        while let Some(limit) = size.portion() {
+            let found = self.dead_letters(filter.clone(), Page { before, limit }).await?;
+            size.is_last = found.len() < limit;
+            before = found.last().map_or(before, |letter| Some(letter.job_id));
+            rows.extend(found.into_iter().take_while(|letter| size.take(letter.bytes())));
+        }
+        Ok(BoundedPage { rows, has_more: size.has_more() })
+    }
+
+    /// Like [`Store::logs`], limited in bytes.
+    pub async fn logs_page(&self, job: JobId, mut after: u64, limit: usize) -> Result<BoundedPage<LogLine>> {
+        let mut size = PageSize { first: FIRST_LINES, ..PageSize::new(limit) };
+        let mut rows = Vec::new();
+        while let Some(limit) = size.portion() {
+            let found = self.logs(job, after, limit).await?;
+            size.is_last = found.len() < limit;
+            after = found.last().map_or(after, |line| line.n);
+            rows.extend(found.into_iter().take_while(|line| size.take(line.bytes())));
         }
         Ok(BoundedPage { rows, has_more: size.has_more() })
     }

@@ -153,6 +153,19 @@ impl Server {
         self.process.process().signal(Signal::TERM).expect("the process runs");
     }
 
+    /// Writes files beside the configuration file, sends SIGHUP, and waits until the log says that the configuration was
+    /// reloaded, or why not.
+    pub async fn reload_with(&self, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            std::fs::write(self.setup.path(name), text).unwrap();
+        }
+        let ends = ["configuration reloaded", "configuration reload failed"];
+        let count = || ends.map(|end| self.logs().matches(end).count()).into_iter().sum::<usize>();
+        let before = count();
+        self.process.process().signal(Signal::HUP).expect("the process runs");
+        eventually("the configuration is reloaded or refused", async || count() > before).await;
+    }
+
     /// Sends SIGTERM and waits for the exit.
     pub async fn terminate(&mut self) -> ExitStatus {
         self.signal_terminate();

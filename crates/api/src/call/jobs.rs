@@ -57,8 +57,9 @@ calls! { Jobs:
         parameters: &[
             JOB_ID,
             query("telemetry", "Includes heartbeats, renewals and progress.", Json(r#"{"type":"boolean","default":false}"#)),
+            query("cursor", "The `next_cursor` of the previous page.", Ref("HistoryCursor")),
         ],
-        answers: &[ok("All events; notes after the numbered ones.", Page("events", &AnyOf(&[Ref("Event"), Ref("Telemetry")]), NextCursor::Null))],
+        answers: &[ok("All events; notes after the numbered ones. If they have more than 8 MiB, a page of them.", Page("events", &AnyOf(&[Ref("Event"), Ref("Telemetry")]), NextCursor::Nullable))],
         problems: &[NotFound],
     }
     Get "/api/jobs/{id}/replay" ReplayJob ReadJobs "Get a job as it was after its N-th transition" {

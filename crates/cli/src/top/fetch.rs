@@ -151,7 +151,7 @@ async fn request_once(server: &Server, request: &FetchRequest) -> Result<Fetched
         }
         PaneKind::Explain(job) => Ok(Fetched::Explanation(explain(server, job).await?)),
         PaneKind::History(job) => {
-            let page = server.page(CallId::ListJobEvents, &[job], &Value::Null).await?;
+            let page = server.pages(CallId::ListJobEvents, &[job], json!({})).await?;
             Ok(Fetched::events(&EVENTS, page))
         }
         PaneKind::Log(job) => fetch_log(server, job, after.clone()).await,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use reqwest::StatusCode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 use tenure_api::request::{Cancel, GiveUp, NewLogLines};
 use tenure_api::{
     CallId, CancelMode, Event, Explanation, GENERATED_KEY_PREFIX, JobBrief, JobRecord, LogCount, LogLine,
@@ -155,8 +155,14 @@ impl Client {
 
     /// A job's events in order, on request with its heartbeats and progress.
     pub async fn history(&self, job: &str, telemetry: bool) -> Result<Listing<Event>> {
-        let telemetry = if telemetry { json!({ "telemetry": true }) } else { Value::Null };
-        self.listing(CallId::ListJobEvents, &[job], &[telemetry]).await
+        let mut query = if telemetry { json!({ "telemetry": true }) } else { json!({}) };
+        let mut rows = Vec::new();
+        loop {
+            let page = self.listing(CallId::ListJobEvents, &[job], &[query.clone()]).await?;
+            rows.extend(page.rows);
+            let Some(next) = page.next_cursor else { return Ok(Listing { rows, next_cursor: None }) };
+            query["cursor"] = json!(next);
+        }
     }
 
     /// The job as it was after this many transitions.

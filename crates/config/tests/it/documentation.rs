@@ -1,6 +1,6 @@
 //! The example file and docs/configuration.md are complete and correct.
 
-use tenure_config::{KEYS, Limits};
+use tenure_config::{KEYS, Limits, OnReload};
 
 use crate::fixture::{ERRAND, Fixture};
 
@@ -37,7 +37,7 @@ fn the_commented_lines_of_the_example_are_valid() {
 }
 
 #[test]
-fn the_documentation_lists_every_setting_and_its_default() {
+fn the_documentation_lists_every_setting_its_default_and_whether_it_is_reloaded() {
     let docs = include_str!("../../../../docs/configuration.md");
     let defaults = Fixture::empty().loaded().config.settings;
     for key in KEYS {
@@ -45,6 +45,11 @@ fn the_documentation_lists_every_setting_and_its_default() {
         let row = row.unwrap_or_else(|| panic!("docs/configuration.md has no row for {}", key.name));
         assert!(row.contains(&format!("`{}`", key.variable())), "{row}");
         assert!(key.flag.is_none_or(|flag| row.contains(&format!("`{flag}`"))), "{row}");
+        let on_reload = match key.on_reload {
+            OnReload::Applied => "yes",
+            OnReload::NeedsRestart => "restart",
+        };
+        assert_eq!(row.split('|').nth(5).map(str::trim), Some(on_reload), "the column reload of {row}");
         let default = defaults.iter().find(|setting| setting.name == key.name && key.name != "data");
         if let Some(default) = default {
             assert!(row.contains(&format!("`{}`", default.value)), "{row}");

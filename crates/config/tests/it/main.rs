@@ -5,4 +5,5 @@ mod fixture;
 mod flaws;
 mod layers;
 mod lifecycles;
+mod reload;
 mod types;

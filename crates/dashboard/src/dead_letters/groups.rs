@@ -105,14 +105,15 @@ impl Groups {
         let mut kinds: BTreeMap<Kind, Group> = BTreeMap::new();
         let (mut before, mut looked_at) = (None, 0);
         let is_more = loop {
-            let letters =
-                service.store().dead_letters(filter.clone(), Rows { before, limit: PAGE_JOBS }).await?;
+            // At least one, to find out whether there are more.
+            let limit = PAGE_JOBS.min(LETTERS_MAX - looked_at).max(1);
+            let page = service.store().dead_letters_page(filter.clone(), Rows { before, limit }).await?;
+            let (letters, is_last) = (page.rows, !page.has_more);
             if looked_at == LETTERS_MAX {
                 break !letters.is_empty();
             }
             looked_at += letters.len();
-            before = letters.last().map(|letter| letter.job_id);
-            let is_last = letters.len() < PAGE_JOBS;
+            before = letters.last().map(|letter| letter.job_id).or(before);
             for letter in visible(service, caller, letters).await? {
                 let kind = Kind::of(&letter);
                 kinds.entry(kind.clone()).or_insert_with(|| Group::new(kind, &letter)).add(&letter);

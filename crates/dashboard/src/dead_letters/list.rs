@@ -51,8 +51,9 @@ impl LetterList {
         let (mut found, mut looked_at) = (Vec::new(), 0);
         let mut before = self.anchor.map_or(self.cursor, |anchor| Some(anchor.before()));
         loop {
-            let letters = service.store().dead_letters(filter.clone(), Rows { before, limit: READ }).await?;
-            let is_last = letters.len() < READ;
+            let page =
+                service.store().dead_letters_page(filter.clone(), Rows { before, limit: READ }).await?;
+            let (letters, is_last) = (page.rows, !page.has_more);
             looked_at += letters.len();
             before = letters.last().map(|letter| letter.job_id).or(before);
             let letters = visible(service, caller, letters).await?;

@@ -88,8 +88,11 @@ pub(crate) async fn full_log(visitor: Visitor, Id(id): Id, params: QueryParams) 
     let pages = try_unfold(0, move |after| {
         let service = service.clone();
         async move {
-            let lines =
-                if after < last { service.store().logs(id, after, LINES_READ).await? } else { Vec::new() };
+            let lines = if after < last {
+                service.store().logs_page(id, after, LINES_READ).await?.rows
+            } else {
+                Vec::new()
+            };
             let Some(next) = lines.last().map(|line| line.n) else { return Ok::<_, StoreError>(None) };
             let line = |line: &LogLine| format!("{} {} {} {}\n", line.ts, line.stream, line.level, line.text);
             Ok(Some((Bytes::from(lines.iter().map(line).collect::<String>()), next)))

@@ -13,7 +13,8 @@ pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply 
     let action = action(params.text("action").as_deref())?;
     let filters = Filters::read(&visitor.dashboard, &visitor.caller, &mut params)?;
     params.done()?;
-    let (jobs, more) = matching(&visitor.dashboard, &visitor.caller, filters.filter.clone(), None).await?;
+    let (jobs, more) =
+        matching(&visitor.dashboard, &visitor.caller, filters.filter.clone(), None, usize::MAX).await?;
     let title = format!("{} all matching jobs?", verb(action));
     let main = confirmation(action, &filters, jobs.len(), more.is_some());
     show(visitor, StaticPage { tab: Tab::Jobs, title, main }).await
@@ -73,7 +74,8 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
         let mut params = form.rest()?;
         let filters = Filters::read(&visitor.dashboard, caller, &mut params)?;
         params.done()?;
-        let (jobs, more) = matching(&visitor.dashboard, caller, filters.filter.clone(), None).await?;
+        let (jobs, more) =
+            matching(&visitor.dashboard, caller, filters.filter.clone(), None, usize::MAX).await?;
         let mut message = perform(&visitor.dashboard, caller, action, jobs, Vec::new()).await;
         if more.is_some() {
             message.push_str(" There are more; repeat the action.");

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use tenure_api::{ActionResults, NamedResult};
 use tenure_core::job::CancelMode;
+use tenure_core::limits::PAGE_BYTES_MAX;
 use tenure_service::bulk::{Action, matching, split_copies, submit_each};
 
 use crate::http::dead_letters::cursor_of;
@@ -23,7 +24,10 @@ pub(crate) async fn act(call: CallContext, at: AtLifecycleApi, body: Body<reques
     let mut filter = params.jobs()?;
     params.done()?;
     call.resolve_state_alias(&mut filter);
-    let (jobs, next_cursor) = matching(&call, &call.caller, filter, cursor_of(cursor.as_deref())?).await?;
+    // The answer has the jobs: at most this many bytes and those of the last page that was read.
+    let bytes_max = if dry_run { usize::MAX } else { PAGE_BYTES_MAX / 2 };
+    let before = cursor_of(cursor.as_deref())?;
+    let (jobs, next_cursor) = matching(&call, &call.caller, filter, before, bytes_max).await?;
     let matched = jobs.len() as u64;
     if dry_run {
         return ok(&ActionResults::<JobId, OutputAnswer, Value> {

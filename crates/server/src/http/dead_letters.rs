@@ -3,6 +3,7 @@
 use tenure_api::RedriveResults;
 use tenure_service::bulk::ACTION_JOBS_MAX;
 use tenure_service::dead_letters::{check_rate, find, matching, narrow, redrive_each, visible};
+use tenure_store::BoundedPage;
 
 use crate::http::bulk::{named_results, refused};
 use crate::http::prelude::*;
@@ -11,8 +12,8 @@ pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {
     let (mut filter, rows) = (params.dead_letters()?, params.page()?);
     params.done()?;
     narrow(&call.caller, &mut filter)?;
-    let letters = call.store().dead_letters(filter, rows).await?;
-    let next = next_cursor(&letters, rows.limit, |letter| letter.job_id.to_string());
+    let BoundedPage { rows: letters, has_more } = call.store().dead_letters_page(filter, rows).await?;
+    let next = letters.last().filter(|_| has_more).map(|letter| letter.job_id.to_string());
     let letters = visible(&call, &call.caller, letters).await?;
     page(CallId::ListDeadLetters, letters.iter().map(wire::dead_letter).collect(), next)
 }

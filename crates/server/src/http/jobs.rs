@@ -1,9 +1,6 @@
 //! Jobs: create, list, read, replay, explain, cancel, retry, give up, signal.
 
-use serde::Serialize;
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use tenure_api::EventOf;
 use tenure_core::api_key::Role;
 use tenure_core::command::{Cancel, Retry, When};
 use tenure_core::fold;
@@ -203,31 +200,6 @@ pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {
 pub(crate) async fn get(call: CallContext, Id(id): Id) -> Reply {
     let job = call.job(id).await?;
     ok(&wire::job(&job, call.runtime().reading()))
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum HistoryRow<'a> {
-    Transition(Box<EventOf<Borrowed<'a>>>),
-    Telemetry(Value),
-}
-
-pub(crate) async fn history(call: CallContext, Id(id): Id, mut params: QueryParams) -> Reply {
-    let with_telemetry = params.flag("telemetry")?;
-    params.done()?;
-    let job = call.job(id).await?;
-    let (correlation, trace) = (job.spec.correlation_id(), job.spec.trace_id());
-    let events = call.store().history(id).await?;
-    let transition =
-        |event| HistoryRow::Transition(Box::new(wire::event(event, correlation.as_str(), trace.as_str())));
-    let mut rows: Vec<(Timestamp, HistoryRow<'_>)> =
-        events.iter().map(|event| (event.ts, transition(event))).collect();
-    if with_telemetry {
-        let lines = call.store().telemetry(id).await?;
-        rows.extend(lines.iter().map(|line| (line.ts, HistoryRow::Telemetry(wire::telemetry(line, &job)))));
-        rows.sort_by_key(|(ts, _)| *ts);
-    }
-    page(CallId::ListJobEvents, rows.into_iter().map(|(_, row)| row).collect(), None)
 }
 
 pub(crate) async fn replay(call: CallContext, Id(id): Id, mut params: QueryParams) -> Reply {

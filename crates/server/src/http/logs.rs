@@ -2,6 +2,7 @@
 
 use tenure_core::command::{AppendLog, NewLogLine};
 use tenure_core::limits::{LOG_LINE_BYTES_MAX, LOG_LINES_MAX};
+use tenure_store::BoundedPage;
 
 use crate::http::prelude::*;
 use crate::http::reports::{missing, optional_holder};
@@ -11,9 +12,9 @@ pub(crate) async fn read(call: CallContext, Id(id): Id, mut params: QueryParams)
         (params.rows_after("after")?, params.number("limit", 1..=500)?.unwrap_or(500) as usize);
     params.done()?;
     call.job(id).await?;
-    let lines = call.store().logs(id, after, limit).await?;
-    let next = next_cursor(&lines, limit, |line| line.n.to_string());
-    page(CallId::ListJobLogs, lines.iter().map(wire::log_line).collect(), next)
+    let BoundedPage { rows, has_more } = call.store().logs_page(id, after, limit).await?;
+    let next = rows.last().filter(|_| has_more).map(|line| line.n.to_string());
+    page(CallId::ListJobLogs, rows.iter().map(wire::log_line).collect(), next)
 }
 
 pub(crate) async fn append(call: CallContext, Id(id): Id, body: Body<request::NewLogLines>) -> Reply {

@@ -5,6 +5,7 @@ use tenure_api::request::{ErrorReport, Report, Reports};
 use tenure_core::command::{self, Hold, Holder};
 use tenure_core::job::{Category, Class, JobError};
 
+use crate::http::batch_answer::BatchAnswer;
 use crate::http::prelude::*;
 use crate::telemetry;
 
@@ -164,13 +165,18 @@ pub(crate) async fn reports(call: CallContext, body: BatchBody<Reports>) -> Repl
             }
         }
     }
-    let valid: Vec<CommandEnvelope> = envelopes.iter().filter_map(|it| it.as_ref().ok().cloned()).collect();
-    let mut answers = call.runtime().submit_all(valid).await.into_iter();
-    let outputs = envelopes
-        .into_iter()
-        .map(|envelope| envelope.and_then(|_| Ok(answers.next().expect("one answer for each report")??)))
-        .inspect(|output| output.iter().for_each(telemetry::link_attempts));
-    results(&call, CallId::ReportJobs, outputs)
+    let (mut answer, mut envelopes) = (BatchAnswer::new(&call, CallId::ReportJobs), envelopes.into_iter());
+    while envelopes.len() > 0 {
+        let portion: Vec<_> = envelopes.by_ref().take(answer.portion()).collect();
+        let valid: Vec<CommandEnvelope> = portion.iter().filter_map(|it| it.as_ref().ok().cloned()).collect();
+        let mut answers = call.runtime().submit_all(valid).await.into_iter();
+        for envelope in portion {
+            let output = envelope.and_then(|_| Ok(answers.next().expect("one answer for each report")??));
+            output.iter().for_each(telemetry::link_attempts);
+            answer.push(output);
+        }
+    }
+    answer.reply()
 }
 
 /// The key of one item of a batch, derived from the key of the call.

@@ -103,8 +103,8 @@ impl Streaming {
             self.has_ended = true;
             return Ok(());
         }
-        let lines = self.call.store().logs(self.id, self.after, PAGE_LINES).await?;
-        for line in &lines {
+        let page = self.call.store().logs_page(self.id, self.after, PAGE_LINES).await?;
+        for line in &page.rows {
             self.ready.push_back(sse::event("log", &line.n.to_string(), &wire::log_line(line)));
             self.after = line.n;
         }
@@ -112,7 +112,7 @@ impl Streaming {
             self.has_ended = true;
             return Ok(());
         };
-        if job.phase.is_final() && lines.len() < PAGE_LINES {
+        if job.phase.is_final() && !page.has_more {
             self.ready.push_back(sse::event("status", FINAL, &wire::final_status(&job)));
             self.has_ended = true;
         }

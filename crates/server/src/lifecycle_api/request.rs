@@ -141,7 +141,7 @@ impl AliasedRequest {
             if self.method == Method::POST
                 && let Some((takes, call)) = self.route.body_fields().zip(self.call)
             {
-                let BodyLimit(limit) = BodyLimit::of(call, app.limits());
+                let BodyLimit(limit) = BodyLimit::of(call, &app.limits());
                 let text = read(body, &parts.headers, limit).await?;
                 let (api, route, length) = (Arc::clone(&self.api), self.route, text.len());
                 let translate = move || canonical_body(&api, route, text, &takes);

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tenure_service::extract::Connection as AnyConnection;
@@ -30,7 +30,7 @@ impl Client {
 }
 
 pub(super) struct Connections {
-    limit: usize,
+    limit: AtomicUsize,
     table: Mutex<Table>,
 }
 
@@ -67,7 +67,12 @@ impl Drop for Place {
 
 impl Connections {
     pub(super) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { limit, table: Mutex::default() })
+        Arc::new(Self { limit: AtomicUsize::new(limit), table: Mutex::default() })
+    }
+
+    /// Changes the limit. Connections beyond a lower one stay open until they end or make room.
+    pub(super) fn set_limit(&self, limit: usize) {
+        self.limit.store(limit, Ordering::Relaxed);
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -78,12 +83,13 @@ impl Connections {
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let client = Client::of(address);
         let mut table = self.table();
-        let client_max = (self.limit / SHARE).max(CLIENT_MIN);
+        let limit = self.limit.load(Ordering::Relaxed);
+        let client_max = (limit / SHARE).max(CLIENT_MIN);
         if table.of(client) >= client_max && !table.close_oldest_of(client) {
             return None;
         }
-        let is_full = table.authenticated.len() + table.anonymous_count >= self.limit;
-        let anonymous_max = self.limit - self.limit / SHARE;
+        let is_full = table.authenticated.len() + table.anonymous_count >= limit;
+        let anonymous_max = limit - limit / SHARE;
         if (is_full || table.anonymous_count >= anonymous_max) && !table.close_oldest() {
             return None;
         }

@@ -34,7 +34,7 @@ fn log_of(format: LogFormat, filter: &str, colour: bool, work: impl FnOnce()) ->
     let buffer = LogBuffer::default();
     let log = LogConfig { format, filter: filter.into() };
     let writer = buffer.clone();
-    let (subscriber, _) = subscriber(&log, None, colour, move || writer.clone()).unwrap();
+    let (subscriber, ..) = subscriber(&log, None, colour, move || writer.clone()).unwrap();
     with_default(subscriber, work);
     let bytes = buffer.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()
@@ -135,9 +135,9 @@ const REMOTE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 /// Runs `work` with traces exported to this endpoint, then shuts down.
 fn traced(endpoint: &str, work: impl FnOnce()) -> Result<(), String> {
     let otel = OtelConfig { endpoint: endpoint.into() };
-    let (subscriber, traces) = subscriber(&LogConfig::default(), Some(&otel), false, io::sink)?;
+    let (subscriber, filter, traces) = subscriber(&LogConfig::default(), Some(&otel), false, io::sink)?;
     with_default(subscriber, work);
-    Telemetry { traces }.shutdown()
+    Telemetry { traces, filter }.shutdown()
 }
 
 /// What a collector receives while `work` runs.
@@ -203,6 +203,15 @@ fn a_route_that_is_found_late_is_the_name_of_the_span() {
 }
 
 #[test]
+fn a_method_that_a_caller_invented_is_not_part_of_a_span() {
+    let arrived = exported(|| {
+        let invented = Method::from_bytes(b"INVENTED").unwrap();
+        drop(new_request_span(&invented, Some("/api/jobs"), "/api/jobs", false).entered());
+    });
+    assert!(arrived.has(b"HTTP /api/jobs") && arrived.has(b"_OTHER") && !arrived.has(b"INVENTED"));
+}
+
+#[test]
 fn an_attempt_is_a_child_of_the_job_and_has_the_id_that_was_announced() {
     let collector = Collector::open();
     let parent = TraceContext::parse(REMOTE).unwrap();
@@ -219,7 +228,7 @@ fn an_attempt_is_a_child_of_the_job_and_has_the_id_that_was_announced() {
         error: Some("out of blue".to_owned()),
     };
     traces::export_to(&opentelemetry::trace::TracerProvider::tracer(&provider, "tenure"), attempt);
-    Telemetry { traces: Some(provider) }.shutdown().unwrap();
+    traces::shut_down(provider).unwrap();
     let arrived = collector.next();
     assert!(arrived.has(&[&[0x12, 8], &context.parent_id.to_be_bytes()[..]].concat()), "its own id");
     assert!(arrived.has(&[&[0x22, 8], &parent.parent_id.to_be_bytes()[..]].concat()), "the parent's id");

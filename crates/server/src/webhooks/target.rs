@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use reqwest::dns::{Name, Resolve, Resolving};
 use reqwest::{Client, Url, redirect};
-use tenure_config::AddressBlock;
+use tenure_config::WebhooksConfig;
+use tenure_service::reloadable::Reloadable;
 use tokio::net::lookup_host;
 use tokio::time::timeout;
 
@@ -21,7 +22,7 @@ pub(super) const SEND_TIMEOUT: Duration = Duration::from_secs(15);
 /// The allowed targets: the public internet by HTTPS, and what the operator allows.
 #[derive(Clone)]
 pub(crate) struct TargetPolicy {
-    pub(crate) allow: Arc<[AddressBlock]>,
+    pub(crate) settings: Arc<Reloadable<WebhooksConfig>>,
     /// Whether the server has no keys. It then serves this machine only, and loopback is allowed.
     pub(crate) is_open: Arc<dyn Fn() -> bool + Send + Sync>,
 }
@@ -29,7 +30,7 @@ pub(crate) struct TargetPolicy {
 impl TargetPolicy {
     /// Explicitly allowed addresses also accept plain HTTP.
     fn is_allowed(&self, address: IpAddr) -> bool {
-        self.allow.iter().any(|block| block.contains(address))
+        self.settings.get().allow.iter().any(|block| block.contains(address))
             || (address.to_canonical().is_loopback() && (self.is_open)())
     }
 
@@ -132,13 +133,15 @@ impl Resolve for CheckedResolver {
 
 #[cfg(test)]
 mod tests {
+    use tenure_config::AddressBlock;
     use tenure_service::problem::ProblemCode;
 
     use super::*;
 
     fn policy(allow: &[&str], is_open: bool) -> TargetPolicy {
         let allow = allow.iter().map(|text| AddressBlock::parse(text).unwrap()).collect();
-        TargetPolicy { allow, is_open: Arc::new(move || is_open) }
+        let settings = WebhooksConfig { allow, ..WebhooksConfig::default() };
+        TargetPolicy { settings: Arc::new(settings.into()), is_open: Arc::new(move || is_open) }
     }
 
     #[tokio::test]

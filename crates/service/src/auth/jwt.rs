@@ -90,6 +90,14 @@ impl Jwt {
         Ok(Self { config, allowed, source })
     }
 
+    /// Opens a configuration that was loaded again, and reads the keys now. If a URL cannot be fetched, the keys that the
+    /// running verifier has of it stay valid.
+    pub async fn reopen(config: JwtConfig, running: Option<&Self>) -> Result<Self, String> {
+        let opened = Self::open(config)?;
+        opened.source.load(running.map(|running| &running.source)).await?;
+        Ok(opened)
+    }
+
     pub async fn verify(&self, token: &str) -> Result<Identity, JwtFlaw> {
         let header = self.header(token)?;
         let keys = self.source.find(header.kid.as_deref(), header.alg).await?;

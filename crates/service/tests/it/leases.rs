@@ -13,6 +13,7 @@ use tenure_core::time::Timestamp;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime};
 use tenure_service::caller::Caller;
 use tenure_service::keyring::Keyring;
+use tenure_service::reloadable::Reloadable;
 use tenure_service::{Service, ServiceParts, listing, workers};
 use tenure_stats::{Counters, Stats, ThisNode};
 use tenure_store::{MemoryStore, Store};
@@ -23,8 +24,8 @@ async fn service(store: Store) -> Service {
     let counters = Arc::new(Counters::new(&runtime.catalog()));
     let this_node = ThisNode::new("n1".into(), "127.0.0.1:1".into(), runtime.now());
     let stats = Stats::new(runtime.clone(), counters, this_node);
-    let limits = Limits::default();
-    Service::new(ServiceParts { runtime, keyring, stats, limits, contents: None, settings: Vec::new() })
+    let (limits, settings) = (Limits::default().into(), Reloadable::default());
+    Service::new(ServiceParts { runtime, keyring, stats, limits, contents: None, settings })
 }
 
 /// Creates jobs, oldest first.

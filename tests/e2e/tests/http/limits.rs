@@ -147,3 +147,128 @@ fn a_flood_of_creations_leaves_heartbeats_answered() {
         server.succeed(&job).await;
     });
 }
+
+/// A text of half a mebibyte.
+fn large_text() -> String {
+    "x".repeat(1 << 19)
+}
+
+#[test]
+fn a_page_of_large_log_lines_has_fewer_lines_and_a_cursor() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let lines: Vec<Value> = (0..100).map(|_| json!({ "text": "x".repeat(60_000) })).collect();
+        for _ in 0..2 {
+            server.call_ok(&job, "logs", &json!({ "lines": lines })).await;
+        }
+        let (mut numbers, mut after, mut pages) = (Vec::new(), "0".to_owned(), 0);
+        loop {
+            let page = server.read(&path(&job, &format!("logs?after={after}"))).await;
+            numbers.extend(column(&page["lines"], "n"));
+            pages += 1;
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            next.clone_into(&mut after);
+        }
+        assert_eq!(numbers, (1..=200).map(|n| json!(n)).collect::<Vec<_>>());
+        assert_eq!(pages, 2, "12 MB are more than one page");
+        let mut log = server.stream(&path(&job, "stream"), None).await;
+        for n in 1..=200 {
+            assert_eq!(log.next().await.expect("a line").id, n.to_string());
+        }
+    });
+}
+
+#[test]
+fn a_page_of_large_dead_letters_has_fewer_rows_and_a_cursor() {
+    on_both_stores_with_config(
+        "[types.a]\nlifecycle = \"distributed\"\nmax_attempts = 1\n",
+        async |server| {
+            let error = json!({ "code": "E", "message": "m", "details": large_text() });
+            for _ in 0..24 {
+                let job = server.create_claimed(json!({ "type": "a" })).await;
+                server.report_ok(&job, "fail", json!({ "error": error })).await;
+            }
+            let first = server.read("/api/dead-letters?limit=500").await;
+            assert!((1..24).contains(&rows(&first["dead_letters"]).len()));
+            assert!(first["next_cursor"].is_string());
+            assert_eq!(server.all_pages("/api/dead-letters?limit=500", "dead_letters").await.len(), 24);
+            let redriven =
+                server.post_ok("/api/dead-letters/redrive", &json!({ "filter": { "type": "a" } })).await;
+            assert_eq!(redriven["redriven"], 24, "every page is redriven");
+            server.get("/ui/dead-letters").await;
+        },
+    );
+}
+
+#[test]
+fn a_history_of_large_events_has_pages() {
+    on_both_stores_with_config(
+        "[types.a]\nlifecycle = \"distributed\"\nmax_attempts = 100\n",
+        async |server| {
+            let job = server.create(json!({ "type": "a" })).await;
+            for _ in 0..20 {
+                let held = server.claim_next().await;
+                server.report_ok(&held, "release", json!({ "checkpoint": large_text() })).await;
+            }
+            for telemetry in ["false", "true"] {
+                let base = path(&job, &format!("events?telemetry={telemetry}"));
+                let first = server.read(&base).await;
+                assert!(first["next_cursor"].is_string(), "10 MB of checkpoints are more than one page");
+                let all = server.all_pages(&base, "events").await;
+                let numbers: Vec<u64> = all.iter().filter_map(|event| event["seq"].as_u64()).collect();
+                let last = server.job(&job).await["seq"].as_u64().unwrap();
+                assert_eq!(numbers, (1..=last).collect::<Vec<_>>(), "each event is on one page, in order");
+                assert!((1..all.len()).contains(&rows(&first["events"]).len()));
+            }
+            let cursor = path(&job, "events?cursor=nonsense");
+            server.get(&cursor).await.problem(400, "malformed");
+        },
+    );
+}
+
+#[test]
+fn a_large_answer_to_many_reports_has_the_last_jobs_in_brief() {
+    on_both_stores(async |server| {
+        create_large_jobs(&server).await;
+        let mut jobs = Vec::new();
+        while jobs.len() < 24 {
+            jobs.extend(server.claim(json!({ "worker": "w1", "types": ["large"], "max": 100 })).await);
+        }
+        let report =
+            |job: &Value| json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": "start" });
+        let body = json!({ "worker": "w1", "reports": jobs.iter().map(report).collect::<Vec<_>>() });
+        let answer = server.post_ok("/api/reports", &body).await;
+        let results = rows(&answer["results"]);
+        let ids: Vec<Value> = results.iter().map(|result| result["ok"]["id"].clone()).collect();
+        assert_eq!(ids, column(&json!(jobs), "id"), "one result for each report, in order");
+        let whole = results.iter().take_while(|result| result["ok"]["payload"].is_array()).count();
+        assert!((1..24).contains(&whole), "{whole} of 24 jobs have their payload");
+        let brief = &results[whole..];
+        assert!(brief.iter().all(|result| result["ok"]["payload"].is_null()), "{:?}", brief[0]);
+        assert!(answer.to_string().len() < 10 << 20, "{} bytes", answer.to_string().len());
+        assert_eq!(server.list("type=large&state=running&limit=1").await.len(), 1);
+    });
+}
+
+#[test]
+fn a_bulk_action_on_large_jobs_ends_early_with_a_cursor() {
+    on_both_stores(async |server| {
+        create_large_jobs(&server).await;
+        let mut body = json!({ "action": "cancel", "filter": { "type": "large" }, "dry_run": true });
+        assert_eq!(server.post_ok("/api/jobs/actions", &body).await["matched"], 24);
+        body["dry_run"] = json!(false);
+        let (mut matched, mut requests) = (0, 0);
+        loop {
+            let answer = server.post_ok("/api/jobs/actions", &body).await;
+            matched += answer["matched"].as_u64().unwrap();
+            requests += 1;
+            if answer["next_cursor"].is_null() {
+                break;
+            }
+            body["cursor"] = answer["next_cursor"].clone();
+        }
+        assert_eq!(matched, 24, "each job once");
+        assert!(requests > 1, "24 jobs with 12 MB are not one answer");
+        assert_eq!(server.list("type=large&outcome=cancelled&limit=1").await.len(), 1);
+    });
+}

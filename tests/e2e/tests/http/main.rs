@@ -21,6 +21,7 @@ mod nodes;
 mod operators;
 mod pages;
 mod promises;
+mod reload;
 mod roles;
 mod schedules;
 mod shutdown;

@@ -67,6 +67,26 @@ fn keys_and_roles_work_like_over_http() {
 }
 
 #[test]
+fn no_job_is_dispatched_to_an_engine_whose_key_is_revoked() {
+    on_both_stores_with_config(TYPES, async |mut server: Server| {
+        server.use_admin_key().await;
+        let [revoked, valid] =
+            [server.create_key("worker", None).await, server.create_key("worker", None).await];
+        let auth =
+            |token: &str, name: &str| json!({ "token": token, "engineId": name, "jobTypes": ["index"] });
+        let mut first = SocketClient::connected_to(&server, "/engine", &auth(&revoked, "e1")).await;
+        server.revoke(&revoked).await;
+        let job = server.create(json!({ "type": "index" })).await;
+        first.disconnected().await;
+        let mut second = SocketClient::connected_to(&server, "/engine", &auth(&valid, "e2")).await;
+        let dispatch = second.event("job_dispatch").await;
+        assert_eq!(dispatch["jobId"], job["id"]);
+        assert_eq!(server.job(&job).await["lease"]["fence"], 1, "no other engine has had it");
+        assert!(first.unread_events().is_empty());
+    });
+}
+
+#[test]
 fn an_engine_outside_of_the_scopes_of_its_key_is_refused() {
     on_both_stores_with_config(TYPES, async |mut server: Server| {
         server.use_admin_key().await;

@@ -52,6 +52,21 @@ impl KeySource {
         }
     }
 
+    /// Fetches the keys of a URL; those of a file were read when it was opened. If that fails, the keys that `running` has
+    /// of the same URL are used. Without any it is an error.
+    pub(super) async fn load(&self, running: Option<&Self>) -> Result<(), String> {
+        let Self::Url(source) = self else { return Ok(()) };
+        source.fetch().await;
+        match running {
+            _ if source.has_keys() => Ok(()),
+            Some(Self::Url(running)) if source.inherit(running) => Ok(()),
+            _ => {
+                let error = source.fetched.read().unwrap_or_else(PoisonError::into_inner).error.clone();
+                Err(format!("cannot fetch auth.jwt.jwks {}: {error}", source.url))
+            }
+        }
+    }
+
     /// The keys that may have signed a JWT with this header; never empty.
     pub(super) async fn find(
         &self,
@@ -198,6 +213,18 @@ impl UrlSource {
 
     fn has_keys(&self) -> bool {
         self.fetched.read().unwrap_or_else(PoisonError::into_inner).keys.is_some()
+    }
+
+    /// Takes over the keys of another source of the same URL. False if it has none.
+    fn inherit(&self, other: &Self) -> bool {
+        if (&self.url, &self.allowed) != (&other.url, &other.allowed) {
+            return false;
+        }
+        let known = other.fetched.read().unwrap_or_else(PoisonError::into_inner);
+        let mut fetched = self.fetched.write().unwrap_or_else(PoisonError::into_inner);
+        fetched.keys.clone_from(&known.keys);
+        fetched.succeeded_at = known.succeeded_at;
+        fetched.keys.is_some()
     }
 
     fn is_stale(&self) -> bool {

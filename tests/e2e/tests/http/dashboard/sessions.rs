@@ -1,9 +1,10 @@
 //! Sessions: a cookie without the key, which ends with the key, with signing out and with its time.
 
 use serde_json::json;
-use tenure_e2e::{Reply, Server, eventually, http_client, in_time};
+use tenure_e2e::{Reply, Server, eventually, http_client, in_time, on_both_stores_with_setup};
 
 use super::{ask, form, on_both_stores_without_redirects, send};
+use crate::roles::tokens::{Issuer, with_issuer};
 
 /// Signs in; the cookie as the browser sends it back, and all attributes.
 async fn sign_in(server: &Server, key: &str) -> (String, String) {
@@ -92,6 +93,26 @@ fn a_session_ends_with_the_time_of_its_key() {
         let (cookie, _) = sign_in(&server, created["key"].as_str().unwrap()).await;
         eventually("the session ends", async || !is_shown(&server, &cookie).await).await;
     });
+}
+
+#[test]
+fn a_session_of_a_token_ends_when_the_token_expires() {
+    let issuer = Issuer::new();
+    let with_issuer = with_issuer(&issuer);
+    let client = http_client().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    on_both_stores_with_setup(
+        |setup| with_issuer(setup).client(client.clone()),
+        async |server| {
+            let (lasting, _) = sign_in(&server, &issuer.token(&json!({}))).await;
+            let (cookie, _) = sign_in(&server, &issuer.token(&json!({ "exp": 3 }))).await;
+            let stream = server.request("GET", "/ui/jobs").header("accept", "text/event-stream");
+            let mut stream = stream.header("cookie", &cookie).open().await;
+            let ended = async { while stream.chunk().await.is_ok_and(|chunk| chunk.is_some()) {} };
+            in_time("the stream ends", ended).await;
+            eventually("the session ends", async || !is_shown(&server, &cookie).await).await;
+            assert!(is_shown(&server, &lasting).await, "the session of a valid token continues");
+        },
+    );
 }
 
 #[tokio::test]

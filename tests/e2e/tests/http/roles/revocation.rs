@@ -67,3 +67,26 @@ fn a_stream_with_a_backlog_ends_when_its_key_is_revoked() {
         assert!(rest < 399, "lines that were read before the revocation are not sent: {rest}");
     });
 }
+
+#[test]
+fn the_event_feed_with_a_backlog_ends_when_its_key_is_revoked() {
+    on_both_stores(async |mut server| {
+        let [_, _, _, viewer, admin] = create_keys(&mut server).await;
+        server.create(json!({ "type": "a", "max_attempts": 100 })).await;
+        for _ in 0..40 {
+            let held = server.claim_next().await;
+            server.report_ok(&held, "release", json!({ "checkpoint": "x".repeat(10 * LINE_BYTES) })).await;
+        }
+        let total = server.journal().await.len();
+        server.use_key(Some(&viewer));
+        let mut feed = server.stream("/api/events", Some("0")).await;
+        feed.next().await.expect("the first event");
+        server.use_key(Some(&admin));
+        server.revoke(&viewer).await;
+        let rest = feed.rest().await.len();
+        assert!(
+            rest + 1 < total,
+            "events that were read before the revocation are not sent: {rest} of {total}"
+        );
+    });
+}

@@ -21,9 +21,8 @@ jwks = "jwks.json"
 
 /// A setup whose server accepts the tokens of this issuer.
 pub(crate) fn with_issuer(issuer: &Issuer) -> impl Fn(Setup) -> Setup {
-    let x = base64(issuer.0.public_key().as_ref());
-    let jwks = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "k1", "use": "sig", "x": x }] });
-    move |setup| setup.config(CONFIG).file("jwks.json", jwks.to_string())
+    let jwks = issuer.jwks();
+    move |setup| setup.config(CONFIG).file("jwks.json", &jwks)
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -57,6 +56,12 @@ impl Issuer {
     pub(crate) fn new() -> Self {
         let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
         Self(Ed25519KeyPair::from_pkcs8(key.as_ref()).unwrap())
+    }
+
+    /// The public key.
+    pub(crate) fn jwks(&self) -> String {
+        let x = base64(self.0.public_key().as_ref());
+        json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "k1", "use": "sig", "x": x }] }).to_string()
     }
 
     fn sign(&self, header: &Value, claims: &Value) -> String {

@@ -1,0 +1,151 @@
+//! A job's events in order, in pages that are limited in bytes.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+use tenure_api::EventOf;
+use tenure_core::event::{Event, Telemetry};
+use tenure_core::limits::PAGE_BYTES_MAX;
+
+use crate::http::prelude::*;
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum HistoryRow<'a> {
+    Transition(Box<EventOf<Borrowed<'a>>>),
+    Telemetry(Value),
+}
+
+/// What earlier pages had: the events up to a number, so many notes and so many lines of telemetry. Each of the three only
+/// grows at its end, so that a page misses nothing that was added since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct HistoryCursor {
+    seq: u64,
+    notes: u64,
+    telemetry: u64,
+}
+
+impl HistoryCursor {
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('.').map(|part| part.parse().ok());
+        let cursor = Self { seq: parts.next()??, notes: parts.next()??, telemetry: parts.next()?? };
+        parts.next().is_none().then_some(cursor)
+    }
+}
+
+impl fmt::Display for HistoryCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.seq, self.notes, self.telemetry)
+    }
+}
+
+pub(crate) async fn list(call: CallContext, Id(id): Id, mut params: QueryParams) -> Reply {
+    let with_telemetry = params.flag("telemetry")?;
+    let cursor = params.read("cursor", "a cursor of an earlier answer", HistoryCursor::parse)?;
+    params.done()?;
+    let job = call.job(id).await?;
+    let (correlation, trace) = (job.spec.correlation_id(), job.spec.trace_id());
+    let events = call.store().history(id).await?;
+    let telemetry = if with_telemetry { call.store().telemetry(id).await? } else { Vec::new() };
+    let mut unread = UnreadHistory::after(cursor.unwrap_or_default(), &events, &telemetry);
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    let next = loop {
+        let cursor = unread.cursor;
+        let Some(line) = unread.next(with_telemetry) else { break None };
+        bytes += line.bytes();
+        if bytes > PAGE_BYTES_MAX && !rows.is_empty() {
+            break Some(cursor.to_string());
+        }
+        rows.push(match line {
+            HistoryLine::Event(event) => {
+                HistoryRow::Transition(Box::new(wire::event(event, correlation.as_str(), trace.as_str())))
+            }
+            HistoryLine::Telemetry(line) => HistoryRow::Telemetry(wire::telemetry(line, &job)),
+        });
+    };
+    page(CallId::ListJobEvents, rows, next)
+}
+
+#[derive(Clone, Copy)]
+enum HistoryLine<'a> {
+    Event(&'a Event),
+    Telemetry(&'a Telemetry),
+}
+
+impl HistoryLine<'_> {
+    fn ts(&self) -> Timestamp {
+        match self {
+            Self::Event(event) => event.ts,
+            Self::Telemetry(line) => line.ts,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Event(event) => event.bytes(),
+            Self::Telemetry(line) => line.bytes(),
+        }
+    }
+}
+
+/// What follows a cursor.
+struct UnreadHistory<'a> {
+    cursor: HistoryCursor,
+    numbered: Vec<&'a Event>,
+    notes: Vec<&'a Event>,
+    telemetry: &'a [Telemetry],
+}
+
+impl<'a> UnreadHistory<'a> {
+    fn after(cursor: HistoryCursor, events: &'a [Event], telemetry: &'a [Telemetry]) -> Self {
+        let (mut numbered, mut notes): (Vec<&Event>, Vec<&Event>) =
+            events.iter().partition(|event| event.seq.is_some());
+        numbered.retain(|event| event.seq.is_some_and(|seq| u64::from(seq) > cursor.seq));
+        notes.drain(..notes.len().min(cursor.notes as usize));
+        // The last is taken first.
+        numbered.reverse();
+        notes.reverse();
+        Self { cursor, numbered, notes, telemetry: telemetry.get(cursor.telemetry as usize..).unwrap_or(&[]) }
+    }
+
+    /// The next line: notes after the numbered events, or all by time.
+    fn next(&mut self, by_time: bool) -> Option<HistoryLine<'a>> {
+        let heads = [
+            self.numbered.last().map(|event| HistoryLine::Event(event)),
+            self.notes.last().map(|event| HistoryLine::Event(event)),
+            self.telemetry.first().map(HistoryLine::Telemetry),
+        ];
+        let mut heads = heads.into_iter().enumerate().filter_map(|(index, head)| Some((index, head?)));
+        let (index, line) = if by_time { heads.min_by_key(|(_, line)| line.ts()) } else { heads.next() }?;
+        match index {
+            0 => {
+                let taken = self.numbered.pop().and_then(|event| event.seq);
+                self.cursor.seq = taken.map_or(self.cursor.seq, u64::from);
+            }
+            1 => {
+                self.notes.pop();
+                self.cursor.notes += 1;
+            }
+            _ => {
+                self.telemetry = &self.telemetry[1..];
+                self.cursor.telemetry += 1;
+            }
+        }
+        Some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_parsed_as_it_is_printed() {
+        let cursor = HistoryCursor { seq: 7, notes: 0, telemetry: 12 };
+        assert_eq!(HistoryCursor::parse(&cursor.to_string()), Some(cursor));
+        for bad in ["", "1", "1.2", "1.2.3.4", "1.2.x", "-1.0.0"] {
+            assert_eq!(HistoryCursor::parse(bad), None, "{bad}");
+        }
+    }
+}
