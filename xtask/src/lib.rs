@@ -11,6 +11,7 @@ pub mod cargo;
 pub mod comparison;
 pub mod deny;
 pub mod fuzz;
+pub mod fuzz_targets;
 pub mod generators;
 mod http;
 pub mod install;

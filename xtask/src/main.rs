@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use xtask::scratch::Scratch;
 use xtask::step::{self, Report};
-use xtask::{all, cargo, comparison, deny, fuzz, install, readme, tidy, torture};
+use xtask::{all, cargo, comparison, deny, fuzz, fuzz_targets, install, readme, tidy, torture};
 
 const USAGE: &str = "\
 cargo xtask COMMAND
@@ -19,6 +19,8 @@ cargo xtask COMMAND
   readme                   runs the commands of README.md
   systems                  runs the systems of examples/
   fuzz                     runs schemathesis against a server and its /openapi.json
+  fuzz-targets [TARGET…] [--seconds N]
+                           runs the targets of tests/fuzz under libFuzzer, 60 s each
   db [-- COMMAND…]         runs COMMAND with a scratch PostgreSQL; without one, keeps it until Ctrl-C
   sim [--seeds N …]        runs the simulator, optimized
   bench [ARGS…]            runs `tenure bench`, optimized, with a scratch PostgreSQL; without ARGS, on both stores
@@ -50,6 +52,7 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "systems" => all::systems,
         "fuzz" => fuzz::run,
         "test" => return all::run().map(|()| ExitCode::SUCCESS),
+        "fuzz-targets" => return fuzz_targets::run(arguments).map(|()| ExitCode::SUCCESS),
         "db" => return db(arguments),
         "sim" => return sim(arguments),
         "torture" => return torture(arguments),

@@ -2,6 +2,7 @@
 //! both with the rows. It shares no code with what it checks: ranks, leases, delays and conditions are computed here, from
 //! the lifecycles' data.
 
+mod assets;
 mod credits;
 mod final_checks;
 mod job_model;
@@ -9,20 +10,26 @@ mod laws;
 mod refusals;
 mod replies;
 mod rules;
+mod schedules;
+mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
 use tenure_core::id::TypeName;
+use tenure_core::webhook::Webhook;
 
 use crate::fixtures::TypeModel;
 use crate::prelude::*;
 use crate::ready;
 use crate::trace::{FNV_START, Trace, fnv};
+use assets::AssetModel;
 use credits::CreditModel;
 use job_model::JobModel;
 use laws::Deadline;
+use schedules::ScheduleModel;
+use webhooks::WebhookModel;
 
 /// An idle node sweeps within this time.
 const SWEEP_MS_MAX: i64 = 1000;
@@ -53,6 +60,9 @@ pub(crate) struct Auditor {
     models: BTreeMap<JobId, JobModel>,
     keys: KeyUses,
     credits: CreditModel,
+    schedules: ScheduleModel,
+    webhooks: WebhookModel,
+    assets: AssetModel,
     /// Claims without a reply, and since when.
     waiting: BTreeMap<u64, (ClaimFilter, Timestamp)>,
     requests: u64,
@@ -88,6 +98,9 @@ impl Auditor {
             models: BTreeMap::new(),
             keys: KeyUses::default(),
             credits: CreditModel::default(),
+            schedules: ScheduleModel::default(),
+            webhooks: WebhookModel::default(),
+            assets: AssetModel::default(),
             waiting: BTreeMap::new(),
             requests: 0,
             stopped: 0,
@@ -116,6 +129,36 @@ impl Auditor {
 
     pub(crate) fn events_seen(&self) -> u64 {
         self.events_read.len() as u64
+    }
+
+    pub(crate) fn firings_seen(&self) -> u64 {
+        self.schedules.fired()
+    }
+
+    pub(crate) fn deliveries_seen(&self) -> u64 {
+        self.webhooks.deliveries()
+    }
+
+    pub(crate) fn uploads_seen(&self) -> u64 {
+        self.assets.uploads()
+    }
+
+    /// The receiver of a webhook got an event.
+    pub(crate) fn receive(&mut self, webhook: &Webhook, position: Position) {
+        self.read();
+        let violation = self.webhooks.receive(webhook, position, &self.store);
+        self.violations.extend(violation);
+    }
+
+    /// An upload wrote an object.
+    pub(crate) fn object_written(&mut self, path: &str, job: JobId) {
+        self.assets.written(path, job, self.now);
+    }
+
+    /// Compares the objects that exist with the assets.
+    pub(crate) fn check_objects(&mut self, existing: &BTreeSet<String>) {
+        let violation = self.assets.check(&self.store, existing, self.now, self.faults_ended_at);
+        self.violations.extend(violation);
     }
 
     pub(crate) fn journal_hash(&self) -> u64 {
@@ -152,9 +195,12 @@ impl Auditor {
             let page = ready(self.store.events(self.position, 500)).unwrap_or_default();
             let Some(last) = page.last() else { break };
             self.position = last.position;
-            for JournalEntry { event, .. } in &page {
-                self.take(event);
-                changed.insert(event.job_id);
+            for entry in &page {
+                self.take(&entry.event);
+                let violation = self.schedules.note(entry);
+                self.violations.extend(violation);
+                self.webhooks.note(entry);
+                changed.insert(entry.event.job_id);
             }
         }
         let (violations, paid) = self.credits.read(&self.store, &self.models);
@@ -162,6 +208,8 @@ impl Auditor {
             self.compare(*id);
         }
         self.violations.extend(violations);
+        self.violations.extend(self.schedules.read(&self.store, self.now, self.trace.elapsed_ms()));
+        self.violations.extend(self.webhooks.read(&self.store));
     }
 
     fn take(&mut self, event: &Event) {
@@ -232,6 +280,7 @@ impl Auditor {
             return;
         }
         self.check_waiting();
+        self.violations.extend(self.schedules.late(self.now));
         let running = self.running();
         for model in self.models.values().filter(|model| !model.phase.is_final()) {
             let is_late = |one: &Deadline| one.latest.saturating_add(SWEEP_MS_MAX) < running;

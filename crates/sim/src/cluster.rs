@@ -5,6 +5,7 @@
 //! do for the databases.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +44,8 @@ pub(crate) struct Cluster {
     pub(crate) failed: Notify,
     /// Jobs that users know.
     pub(crate) known: RefCell<Vec<JobId>>,
+    /// Objects of assets that exist, by storage path.
+    pub(crate) objects: RefCell<BTreeSet<String>>,
     pub(crate) nodes: Vec<Node>,
     faults_ended: Cell<bool>,
     outage: Cell<Option<Outage>>,
@@ -119,6 +122,7 @@ impl Cluster {
             bug,
             failed: Notify::new(),
             known: RefCell::default(),
+            objects: RefCell::default(),
             faults_ended: Cell::new(false),
             outage: Cell::new(None),
             stable_since: Cell::new(Instant::now()),
@@ -169,6 +173,7 @@ impl Cluster {
                 self.audit(|auditor| {
                     auditor.read();
                     auditor.check_clocks(stable);
+                    auditor.check_objects(&self.objects.borrow());
                 });
             }
         }

@@ -66,6 +66,15 @@ impl Backend for FaultyStore {
                 Some(Bug::ForgottenAttempt) => {
                     store.transact(reads, then(decide, planted_bugs::forget_attempts)).await
                 }
+                Some(Bug::RepeatedFiring) => {
+                    store.transact(reads, then(decide, planted_bugs::fire_again)).await
+                }
+                Some(Bug::SkippedDelivery) => {
+                    store.transact(reads, then(decide, planted_bugs::skip_deliveries)).await
+                }
+                Some(Bug::ForgottenObject) => {
+                    store.transact(reads, then(decide, planted_bugs::forget_objects)).await
+                }
                 Some(Bug::EventOutsideCommit) => planted_bugs::write_events_later(store, reads, decide).await,
                 Some(Bug::StaleSweep) if self.is_sweep(&reads) => {
                     planted_bugs::write_later(store, reads, decide).await

@@ -11,6 +11,9 @@ use crate::prelude::*;
 /// The users, each with an account.
 pub(crate) const USERS: [&str; 3] = ["ann", "bob", "eve"];
 
+/// The webhooks; some runs have only the first.
+pub(crate) const WEBHOOKS: [&str; 2] = ["h1", "h2"];
+
 /// The five built-in lifecycles and one with signals; one type is compensated and two cost credits.
 pub(crate) fn definitions() -> &'static Definitions {
     static DEFINITIONS: OnceLock<Definitions> = OnceLock::new();

@@ -2,7 +2,7 @@
 //! auditor checks the ten laws with independent code. The same seed gives the same run.
 //!
 //! In reading order: [`run`] (one seed), `cluster` (nodes, faults, the clock), `network` (between clients and nodes),
-//! `workload` (users and workers), `auditor` (the laws), `report` (a failing seed), `planted_bugs` (five bugs that the
+//! `workload` (users and workers), `auditor` (the laws), `report` (a failing seed), `planted_bugs` (eight bugs that the
 //! auditor must find).
 
 mod auditor;
@@ -65,6 +65,12 @@ pub struct Tally {
     pub events: u64,
     pub crashes: u64,
     pub faults: u64,
+    /// Times of schedules that created a job.
+    pub firings: u64,
+    /// Events that webhooks delivered, with repetitions.
+    pub deliveries: u64,
+    /// Objects that uploads wrote.
+    pub uploads: u64,
 }
 
 impl Tally {
@@ -76,16 +82,20 @@ impl Tally {
         self.events += other.events;
         self.crashes += other.crashes;
         self.faults += other.faults;
+        self.firings += other.firings;
+        self.deliveries += other.deliveries;
+        self.uploads += other.uploads;
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seeds, failures, jobs, commands, events, crashes, faults } = self;
+        let Self { seeds, failures, jobs, commands, events, crashes, faults, firings, deliveries, uploads } =
+            self;
         write!(
             f,
             "{seeds} seeds, {failures} failures, {jobs} jobs, {commands} commands, {events} events, \
-             {crashes} crashes, {faults} faults"
+             {crashes} crashes, {faults} faults, {firings} firings, {deliveries} deliveries, {uploads} uploads"
         )
     }
 }
@@ -153,6 +163,9 @@ fn run_seed(seed: u64, bug: Option<Bug>, traced: bool) -> Run {
         failures: u64::from(!violations.is_empty()),
         jobs: auditor.jobs_seen(),
         events: auditor.events_seen(),
+        firings: auditor.firings_seen(),
+        deliveries: auditor.deliveries_seen(),
+        uploads: auditor.uploads_seen(),
         ..*cluster.tally.borrow()
     };
     let failure = violations.first().map(|first| report::failure(seed, bug, &cluster.trace, first));
@@ -193,6 +206,7 @@ async fn simulate(cluster: Rc<Cluster>, mut rng: Rng) {
 async fn final_checks(cluster: &Rc<Cluster>) {
     cluster.audit(|auditor| {
         auditor.read();
+        auditor.check_objects(&cluster.objects.borrow());
         auditor.check_end();
     });
     let mut differences = Vec::new();

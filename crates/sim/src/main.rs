@@ -10,7 +10,8 @@ usage: tenure-sim [--seeds N] [--from S] [--seed S] [--bug NAME] [--verbose]
   --seeds N    runs N seeds and the seeds of seeds/found.txt (default 200)
   --from S     the first seed (default 1)
   --seed S     runs only this seed
-  --bug NAME   plants a bug: no-fence-check, event-outside-commit, stale-sweep, double-refund, forgotten-attempt
+  --bug NAME   plants a bug: no-fence-check, event-outside-commit, stale-sweep, double-refund, forgotten-attempt,
+               repeated-firing, skipped-delivery, forgotten-object
   --verbose    prints the whole trace of a single seed";
 
 struct Options {

@@ -5,7 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::decide::CommandResult;
+use tenure_core::schedule::{Plan, Schedule};
+use tenure_runtime::Runtime;
 use tokio::time::sleep;
 
 use crate::cluster::{Cluster, Node, RunningNode};
@@ -19,6 +22,9 @@ pub(crate) enum Request {
     Create(NewJob),
     /// A claim, and how long it waits for work.
     Claim(Claim, Duration),
+    AddSchedule(Name, Box<Plan>),
+    /// Resumes the schedule with this id, at its next time.
+    ResumeSchedule(Name),
     Submit(CommandEnvelope),
 }
 
@@ -28,8 +34,21 @@ pub(crate) type Reply = Option<Result<CommandResult, Failure>>;
 impl Request {
     pub(crate) fn job(&self) -> Option<JobId> {
         match self {
-            Self::Create(_) | Self::Claim(..) => None,
+            Self::Create(_) | Self::Claim(..) | Self::AddSchedule(..) | Self::ResumeSchedule(_) => None,
             Self::Submit(envelope) => envelope.command.job(),
+        }
+    }
+
+    /// The schedule that it changes.
+    pub(crate) fn schedule(&self) -> Option<&Name> {
+        match self {
+            Self::Create(_) | Self::Claim(..) => None,
+            Self::AddSchedule(id, _) | Self::ResumeSchedule(id) => Some(id),
+            Self::Submit(envelope) => match &envelope.command {
+                Command::AddSchedule(new) => Some(&new.id),
+                Command::ChangeSchedule { id, .. } => Some(id),
+                _ => None,
+            },
         }
     }
 
@@ -47,9 +66,21 @@ impl Request {
                 if claim.start { " and start" } else { "" },
                 wait.as_millis()
             ),
+            Self::AddSchedule(id, plan) => format!("operator: add schedule {id}, {}", plan.cron),
+            Self::ResumeSchedule(id) => format!("operator: resume schedule {id}"),
             Self::Submit(envelope) => describe(envelope),
         }
     }
+}
+
+const OPERATOR: &str = "operator:root";
+
+async fn find_schedule(runtime: &Runtime, id: &Name) -> Result<Option<Schedule>, StoreError> {
+    let rows = runtime.store().automations(AutomationKind::Schedule).await?;
+    Ok(rows.into_iter().find_map(|row| match row {
+        Automation::Schedule(schedule) if schedule.id == *id => Some(schedule),
+        _ => None,
+    }))
 }
 
 fn describe(envelope: &CommandEnvelope) -> String {
@@ -65,6 +96,8 @@ fn describe(envelope: &CommandEnvelope) -> String {
         }
         Command::Cancel(cancel) => format!("{}: cancel ({:?})", envelope.by, cancel.mode),
         Command::Signal { name, .. } => format!("{}: signal {name}", envelope.by),
+        Command::AddSchedule(new) => format!("{}: add schedule {} from {}", envelope.by, new.id, new.next_at),
+        Command::ChangeSchedule { id, change } => format!("{}: schedule {id}: {change:?}", envelope.by),
         Command::GrantCredits { user, amount, .. } => format!("{}: grant {amount} to {user}", envelope.by),
         Command::Log(log) => match &log.holder {
             Some(Holder { worker, fence }) => format!("{worker}, fence {fence}: log"),
@@ -107,9 +140,14 @@ fn describe_reply(cluster: &Cluster, reply: &Reply) -> String {
             }
             CommandOutput::Logged(count) => format!("{count} lines"),
             CommandOutput::Account(account) => format!("{account:?}"),
+            CommandOutput::Automation { automation, replayed } => {
+                let how = if *replayed { ", a replay" } else { "" };
+                format!("{} is due at {:?}{how}", automation.id().1, automation.due_at())
+            }
+            CommandOutput::Asset { asset, .. } => format!("asset {:?}", asset.storage_path),
             CommandOutput::Nothing => "done".to_owned(),
-            // No command of the workload has another output.
-            other => format!("{other:?}"),
+            // No command of the workload has this output.
+            other @ CommandOutput::Key { .. } => format!("{other:?}"),
         },
     }
 }
@@ -147,7 +185,7 @@ impl Cluster {
     }
 
     /// Hands a request to a running node, and its reply to the auditor.
-    async fn deliver(self: &Rc<Self>, rng: &mut Rng, request: Request, how: &str) -> Reply {
+    pub(crate) async fn deliver(self: &Rc<Self>, rng: &mut Rng, request: Request, how: &str) -> Reply {
         let up: Vec<&Node> = self.nodes.iter().filter(|node| node.running().is_some()).collect();
         if up.is_empty() {
             sleep(Duration::from_millis(200)).await;
@@ -188,6 +226,12 @@ impl Cluster {
             match request {
                 Request::Create(new) => runtime.create(new).await,
                 Request::Claim(claim, wait) => runtime.claim(claim, wait).await,
+                Request::AddSchedule(id, plan) => runtime.add_schedule(OPERATOR.into(), id, *plan).await,
+                Request::ResumeSchedule(id) => match find_schedule(&runtime, &id).await {
+                    Ok(Some(schedule)) => runtime.resume_schedule(OPERATOR.into(), &schedule).await,
+                    Ok(None) => Ok(Err(Refusal::NotFound { what: "schedule", name: id.to_string() })),
+                    Err(error) => Err(error.into()),
+                },
                 Request::Submit(mut envelope) => {
                     if let Command::Retry(retry) = envelope.command {
                         envelope.command = Command::Retry(Retry { id: runtime.new_id(), ..retry });

@@ -1,6 +1,7 @@
-//! Five planted bugs that the auditor must find. All are implemented here, around a correct store; core, runtime and stores
+//! Eight planted bugs that the auditor must find. All are implemented here, around a correct store; core, runtime and stores
 //! do not know them.
 
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::working_set::Changes;
 use tenure_store::Decide;
 
@@ -18,15 +19,24 @@ pub enum Bug {
     DoubleRefund,
     /// A job that returns to a ready state keeps its attempt.
     ForgottenAttempt,
+    /// The commit that creates the job of a schedule does not write the schedule's next time.
+    RepeatedFiring,
+    /// A failed delivery of a webhook counts as delivered.
+    SkippedDelivery,
+    /// Uploads write no garbage record.
+    ForgottenObject,
 }
 
 impl Bug {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::NoFenceCheck,
         Self::EventOutsideCommit,
         Self::StaleSweep,
         Self::DoubleRefund,
         Self::ForgottenAttempt,
+        Self::RepeatedFiring,
+        Self::SkippedDelivery,
+        Self::ForgottenObject,
     ];
 
     /// The name on the command line.
@@ -37,6 +47,9 @@ impl Bug {
             Self::StaleSweep => "stale-sweep",
             Self::DoubleRefund => "double-refund",
             Self::ForgottenAttempt => "forgotten-attempt",
+            Self::RepeatedFiring => "repeated-firing",
+            Self::SkippedDelivery => "skipped-delivery",
+            Self::ForgottenObject => "forgotten-object",
         }
     }
 
@@ -89,6 +102,31 @@ pub(crate) fn forget_attempts(set: &mut WorkingSet) {
             std::sync::Arc::make_mut(job).attempt -= forgotten;
         }
     }
+}
+
+/// Repeated firing: the schedule stays as it was.
+pub(crate) fn fire_again(set: &mut WorkingSet) {
+    let is_firing = |event: &Event| event.actor.to_string().starts_with("schedule:");
+    if set.changes.appended.events.iter().any(is_firing) {
+        set.changes.upserted.automations.retain(|(kind, _)| *kind != AutomationKind::Schedule);
+    }
+}
+
+/// Skipped delivery: the position advances past the event that failed.
+pub(crate) fn skip_deliveries(set: &mut WorkingSet) {
+    for id in &set.changes.upserted.automations {
+        if let Some(Automation::Webhook(webhook)) = set.automations.get_mut(id)
+            && webhook.failures > 0
+            && webhook.holder.is_none()
+        {
+            webhook.position.0 += 1;
+        }
+    }
+}
+
+/// Forgotten object: an object that becomes no asset is not listed as garbage.
+pub(crate) fn forget_objects(set: &mut WorkingSet) {
+    set.changes.assets.garbage.clear();
 }
 
 /// Time of the stale sweep between reading and writing.

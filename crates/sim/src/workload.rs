@@ -1,6 +1,8 @@
-//! The workload: users create, cancel, retry and signal jobs; workers claim, work, pause and crash. Neither keeps to the
-//! protocol.
+//! The workload: users create, cancel, retry and signal jobs; workers claim, work, upload, pause and crash; an operator
+//! changes schedules and webhooks. None keeps to the protocol, except the tasks of the nodes.
 
+mod node_tasks;
+mod operator;
 mod user;
 mod worker;
 
@@ -10,7 +12,7 @@ use tenure_core::command::IdempotencyKey;
 use tokio::task::JoinSet;
 
 use crate::cluster::Cluster;
-use crate::fixtures::USERS;
+use crate::fixtures::{USERS, WEBHOOKS};
 use crate::network::Request;
 use crate::prelude::*;
 use crate::rng::Rng;
@@ -20,6 +22,13 @@ const WORKERS: u64 = 5;
 pub(crate) fn spawn(cluster: &Rc<Cluster>, rng: &mut Rng, tasks: &mut JoinSet<()>) {
     for user in USERS {
         tasks.spawn_local(user::run(Rc::clone(cluster), rng.fork(), user));
+    }
+    tasks.spawn_local(operator::run(Rc::clone(cluster), rng.fork()));
+    for index in 0..cluster.nodes.len() {
+        for webhook in WEBHOOKS {
+            tasks.spawn_local(node_tasks::send_webhook(Rc::clone(cluster), rng.fork(), index, webhook));
+        }
+        tasks.spawn_local(node_tasks::delete_garbage(Rc::clone(cluster), index));
     }
     for number in 1..=WORKERS {
         tasks.spawn_local(worker::run(Rc::clone(cluster), rng.fork(), format!("w{number}").as_str().into()));

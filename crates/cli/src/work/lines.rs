@@ -67,7 +67,8 @@ pub(super) async fn read(from: Option<impl AsyncRead + Unpin>, source: LineSourc
         let piece: Vec<u8> = bytes.drain(..cut).collect();
         // A lone line break after a line that was split there is not a line.
         let is_line = if is_end { !piece.is_empty() } else { is_first || piece != b"\n" };
-        let line = Line { source, text: text(&piece), is_first, is_last: is_whole || is_end };
+        let is_last = is_whole || is_end;
+        let line = Line { source, text: text(&piece, is_last), is_first, is_last };
         if (is_line && to.send(line).await.is_err()) || is_end {
             return;
         }
@@ -84,10 +85,11 @@ fn character_boundary(bytes: &[u8]) -> usize {
     if cut > 1 && bytes[cut - 1] >= 0b1100_0000 { cut - 1 } else { bytes.len() }
 }
 
-/// The bytes as text. Invalid UTF-8 and U+0000, which logs reject, are replaced.
-fn text(bytes: &[u8]) -> String {
+/// The bytes as text, at the end of a line without its line break. Invalid UTF-8 and U+0000, which logs reject, are
+/// replaced.
+fn text(bytes: &[u8], is_last: bool) -> String {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let bytes = bytes.strip_suffix(b"\r").filter(|_| is_last).unwrap_or(bytes);
     String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}")
 }
 
@@ -127,6 +129,12 @@ mod tests {
         assert_eq!(pieces.iter().map(|line| line.text.as_str()).collect::<String>(), format!("a{long}"));
         assert_eq!(pieces.iter().filter(|line| line.is_first).count(), 1);
         assert_eq!((last.text.as_str(), last.is_first), ("b", true));
+    }
+
+    #[tokio::test]
+    async fn a_carriage_return_where_a_long_line_is_split_is_kept() {
+        let long = format!("{}\ry", "x".repeat(LOG_LINE_BYTES_MAX - 1));
+        assert_eq!(texts_of(format!("{long}\n").as_bytes()).await.concat(), long);
     }
 
     #[tokio::test]

@@ -26,6 +26,7 @@ impl Auditor {
         }
         let violations = self.credits.check_end(&self.models);
         self.violations.extend(violations);
+        self.violations.extend(self.webhooks.check_end(&self.store, self.now));
     }
 
     /// Law 5: the journal only grows; events that were read before have not changed.

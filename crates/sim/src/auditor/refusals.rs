@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenure_core::refusal::ConflictCause;
 
 use crate::auditor::job_model::{EndedLease, JobModel};
-use crate::auditor::replies::RequestStart;
+use crate::auditor::replies::{RequestStart, hold_of};
 use crate::auditor::rules;
 use crate::auditor::{Auditor, Violation};
 use crate::network::Request;
@@ -78,6 +78,11 @@ fn check_reason(model: &JobModel, envelope: &CommandEnvelope, refusal: &Refusal)
         Command::Heartbeat(hold) => {
             let accepted = model.is_held_by(hold);
             (if accepted { Verdict::Accepted } else { of_fence(model, hold.fence.0) }, hold.clone())
+        }
+        Command::Upload(_) | Command::AddAsset(_) => {
+            let hold = hold_of(&envelope.command)?;
+            let accepted = model.is_held_by(&hold);
+            (if accepted { Verdict::Accepted } else { of_fence(model, hold.fence.0) }, hold)
         }
         Command::Progress { hold, .. } => {
             let accepted = model.is_held_by(hold) || (model.held.is_none() && model.was_held_by(hold));

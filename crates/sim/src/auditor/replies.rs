@@ -29,6 +29,9 @@ impl Auditor {
             model.in_flight += 1;
             model.seq
         });
+        if let Some(schedule) = request.schedule() {
+            self.schedules.begin_change(schedule);
+        }
         self.requests += 1;
         let number = self.requests;
         if let Request::Claim(claim, _) = request {
@@ -40,6 +43,9 @@ impl Auditor {
     pub(crate) fn check_reply(&mut self, start: &RequestStart, request: &Request, reply: &Reply) {
         self.read();
         self.waiting.remove(&start.request);
+        if let Some(schedule) = request.schedule() {
+            self.schedules.end_change(schedule, self.trace.elapsed_ms());
+        }
         if let Some(model) = request.job().and_then(|job| self.models.get_mut(&job)) {
             model.in_flight = model.in_flight.saturating_sub(1);
         }
@@ -48,8 +54,10 @@ impl Auditor {
             (_, Some(Err(Failure::Store(error)))) if matches!(**error, StoreError::OutcomeUnknown(_)) => {
                 self.outcome_unknown(request)
             }
-            // After any other failure nothing was written.
-            (_, Some(Err(_))) => None,
+            // After any other failure nothing was written. Rows of schedules are compared with the journal.
+            (_, Some(Err(_))) | (Request::AddSchedule(..) | Request::ResumeSchedule(_), Some(Ok(Ok(_)))) => {
+                None
+            }
             (_, Some(Ok(Err(refusal)))) => self.check_refusal(start, request, refusal),
             (Request::Create(new), Some(Ok(Ok(output)))) => self.check_creation(start, new, output),
             (Request::Claim(claim, _), Some(Ok(Ok(output)))) => self.check_claim(start, claim, output),
@@ -193,6 +201,10 @@ impl Auditor {
             (Command::Progress { hold, .. }, CommandOutput::Job { ignored, .. }) => {
                 self.check_renewal(hold, !ignored || self.is_live(hold))
             }
+            (Command::Upload(_), CommandOutput::Nothing)
+            | (Command::AddAsset(_), CommandOutput::Asset { .. }) => {
+                self.check_renewal(&hold_of(&envelope.command)?, true)
+            }
             (Command::Log(_), CommandOutput::Logged(_)) => {
                 let hold = hold_of(&envelope.command)?;
                 self.check_renewal(&hold, self.is_live(&hold))
@@ -315,12 +327,14 @@ impl Auditor {
 }
 
 /// The lease that a command refers to.
-fn hold_of(command: &Command) -> Option<Hold> {
+pub(super) fn hold_of(command: &Command) -> Option<Hold> {
     let hold = |job, Holder { worker, fence }| Hold { job, worker, fence };
     match command {
         Command::Report(report) => report.holder.clone().map(|holder| hold(report.job, holder)),
         Command::Heartbeat(it) | Command::Progress { hold: it, .. } => Some(it.clone()),
         Command::Log(log) => log.holder.clone().map(|holder| hold(log.job, holder)),
+        Command::Upload(upload) => upload.holder.clone().map(|holder| hold(upload.job, holder)),
+        Command::AddAsset(new) => new.holder.clone().map(|holder| hold(new.job, holder)),
         _ => None,
     }
 }

@@ -125,7 +125,7 @@ async fn send(cluster: &Rc<Cluster>, rng: &mut Rng, request: Request) {
     let has_key = match &request {
         Request::Create(new) => new.key.is_some(),
         Request::Submit(envelope) => envelope.key.is_some(),
-        Request::Claim(..) => false,
+        Request::Claim(..) | Request::AddSchedule(..) | Request::ResumeSchedule(_) => false,
     };
     for _ in 0..4 {
         let reply = cluster.send(rng, request.clone()).await;

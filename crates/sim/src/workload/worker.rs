@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
+use tenure_core::asset::{AssetId, NewAsset, Upload};
 use tenure_core::command::{AppendLog, NewLogLine};
 use tenure_core::job::Stage;
 use tokio::time::sleep;
@@ -99,7 +100,12 @@ impl Worker {
             if self.with_faults(plan.unauthorized_commands / 4) {
                 self.send_unauthorized(&task).await;
             }
-            if !self.keep_lease(&mut task).await {
+            let is_kept = if self.rng.percent(10) {
+                self.upload(&task).await
+            } else {
+                self.keep_lease(&mut task).await
+            };
+            if !is_kept {
                 return;
             }
         }
@@ -145,6 +151,49 @@ impl Worker {
             return false;
         }
         true
+    }
+
+    /// Uploads an object and adds the asset; returns whether to continue. A node does both parts for one request, which
+    /// neither the network nor the worker repeats.
+    async fn upload(&mut self, task: &Task) -> bool {
+        self.count += 1;
+        let (job, holder) = (task.hold.job, Some(holder(task.hold.clone())));
+        let storage_path = format!("{job}/{}-{}", self.id, self.count);
+        let upload =
+            Upload { job, holder: holder.clone(), storage_path: storage_path.clone(), continues: false };
+        let by = Actor::worker(&self.id).to_string();
+        let request = submit(&by, None, Command::Upload(upload));
+        let reply = self.cluster.deliver(&mut self.rng, request, "").await;
+        if !matches!(reply, Some(Ok(Ok(_)))) {
+            return !is_conflict(&reply);
+        }
+        self.cluster.objects.borrow_mut().insert(storage_path.clone());
+        self.cluster.audit(|auditor| auditor.object_written(&storage_path, job));
+        let pause = self.rng.between(10, 1500);
+        sleep(Duration::from_millis(pause)).await;
+        if self.with_faults(15) {
+            self.cluster.trace.record(Some(job), format!("{} ends the upload of {storage_path}", self.id));
+            return true;
+        }
+        let asset = self.asset(task, Some(storage_path));
+        let request = submit(&by, None, Command::AddAsset(Box::new(asset)));
+        let reply = self.cluster.deliver(&mut self.rng, request, "").await;
+        !is_conflict(&reply)
+    }
+
+    /// An asset with an object, or one elsewhere.
+    fn asset(&mut self, task: &Task, storage_path: Option<String>) -> NewAsset {
+        let chance = (u128::from(self.rng.next()) << 64) | u128::from(self.rng.next());
+        NewAsset {
+            id: AssetId(JobId::new(self.cluster.now().0 as u64, chance).0),
+            job: task.hold.job,
+            holder: Some(holder(task.hold.clone())),
+            asset_type: "picture".into(),
+            url: "https://assets.example/picture".to_owned(),
+            stored: storage_path.is_some(),
+            storage_path,
+            file_size: Some(3),
+        }
     }
 
     fn random_report(&mut self) -> Verb {
@@ -194,10 +243,14 @@ impl Worker {
             _ => hold.worker = "stranger".into(),
         }
         let by = Actor::worker(&hold.worker).to_string();
-        let command = match self.rng.between(0, 4) {
+        let command = match self.rng.between(0, 5) {
             0 => Command::Heartbeat(hold),
             1 => Command::Progress { hold, percent: 50.0, message: None },
             2 => Command::Disconnect(hold),
+            3 => {
+                let asset = self.asset(task, None);
+                Command::AddAsset(Box::new(NewAsset { holder: Some(holder(hold)), ..asset }))
+            }
             _ => {
                 let verb = if self.rng.percent(20) { Verb::Start } else { self.random_report() };
                 Command::Report(Box::new(Report { job: hold.job, holder: Some(holder(hold)), verb }))

@@ -28,6 +28,10 @@ fn no_seed_breaks_a_law() {
         tally.jobs > 20 * SEEDS_HERE && tally.crashes > SEEDS_HERE && tally.faults > SEEDS_HERE,
         "{tally}"
     );
+    assert!(
+        tally.firings > SEEDS_HERE && tally.deliveries > SEEDS_HERE && tally.uploads > SEEDS_HERE,
+        "{tally}"
+    );
 }
 
 #[test]
@@ -63,6 +67,21 @@ fn a_refund_that_is_recorded_twice_is_found() {
 #[test]
 fn an_attempt_that_is_forgotten_is_found() {
     assert!(is_found(Bug::ForgottenAttempt, &[3]));
+}
+
+#[test]
+fn a_schedule_that_fires_again_for_the_same_time_is_found() {
+    assert!(is_found(Bug::RepeatedFiring, &[6, 7]));
+}
+
+#[test]
+fn an_event_that_a_webhook_skips_is_found() {
+    assert!(is_found(Bug::SkippedDelivery, &[5, 8]));
+}
+
+#[test]
+fn an_object_without_a_garbage_record_is_found() {
+    assert!(is_found(Bug::ForgottenObject, &[10]));
 }
 
 #[test]
