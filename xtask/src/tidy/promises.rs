@@ -1,25 +1,28 @@
-//! Checks `docs/promises.md`: every row names a test that exists, or says why there is none.
+//! Checks `docs/promises.md` and `docs/hardening.md`: every row names a test that exists, or says why there is none.
 
 use super::Flaw;
 use super::docs::quoted;
 use super::names::in_name;
-use super::tree::Tree;
+use super::tree::{File, Tree};
 
-const TABLE: &str = "docs/promises.md";
+const PAGES: [&str; 2] = ["docs/promises.md", "docs/hardening.md"];
 
-/// Every test in the table exists, and a row without a test gives a reason.
+/// Every test in the tables exists, and a row without a test gives a reason.
 pub(super) fn tests_exist(tree: &Tree) -> Vec<Flaw> {
-    let Some(table) = tree.file(TABLE) else { return Vec::new() };
+    PAGES.iter().filter_map(|page| tree.file(page)).flat_map(|page| flaws_of(tree, page)).collect()
+}
+
+fn flaws_of(tree: &Tree, page: &File) -> Vec<Flaw> {
     let mut flaws = Vec::new();
-    for (line, text) in table.lines() {
+    for (line, text) in page.lines() {
         let named: Vec<&str> = quoted(text).filter(|it| place(it).is_some()).collect();
         for test in named.iter().filter(|test| !exists(tree, test)) {
             let message = format!("the test {test} does not exist: name the one that proves the promise");
-            flaws.push(table.flaw(line, message));
+            flaws.push(page.flaw(line, message));
         }
         if named.is_empty() && is_unproved(text) {
             let message = "names no test as `crate/binary::module::name`: add one, or a dash and the reason";
-            flaws.push(table.flaw(line, message));
+            flaws.push(page.flaw(line, message));
         }
     }
     flaws
@@ -34,7 +37,8 @@ fn is_unproved(line: &str) -> bool {
     !(last == "test" || last.starts_with('—') || last.starts_with("---"))
 }
 
-/// The file and the function of a name like `e2e/http::jobs::a_job_is_created`.
+/// The file and the function of a name like `e2e/http::jobs::a_job_is_created`, or of a unit test like
+/// `core/src::json::nonsense_is_refused`.
 fn place(name: &str) -> Option<(String, &str)> {
     let (path, function) = name.rsplit_once("::")?;
     let (package, path) = path.split_once('/')?;
@@ -43,8 +47,13 @@ fn place(name: &str) -> Option<(String, &str)> {
         return None;
     }
     let (binary, modules) = path.split_once("::").unwrap_or((path, "main"));
-    let folder = if package == "e2e" { "tests" } else { "crates" };
-    Some((format!("{folder}/{package}/tests/{binary}/{}.rs", modules.replace("::", "/")), function))
+    let folder = match package {
+        "e2e" => "tests/",
+        "xtask" => "",
+        _ => "crates/",
+    };
+    let binary = if binary == "src" { "src" } else { &format!("tests/{binary}") };
+    Some((format!("{folder}{package}/{binary}/{}.rs", modules.replace("::", "/")), function))
 }
 
 fn exists(tree: &Tree, name: &str) -> bool {

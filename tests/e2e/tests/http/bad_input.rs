@@ -5,6 +5,7 @@ mod bodies;
 mod connections;
 mod credentials;
 mod http;
+mod http2;
 mod json;
 mod numbers;
 mod requests;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use reqwest::header::HeaderName;
 use reqwest::{Certificate, Version};
 use serde_json::{Value, json};
 use tenure_api::CallId;
@@ -253,4 +254,37 @@ fn tls_works_with_the_configured_certificate() {
         assert!(wary.get(format!("{}/healthz", server.url())).send().await.is_err());
         server.read("/healthz").await;
     });
+}
+
+#[tokio::test]
+async fn every_response_has_security_headers_and_none_grants_access_to_other_origins() {
+    let mut server = Server::sqlite().await;
+    server.use_admin_key().await;
+    let paths =
+        "/api/jobs /api/nothing /healthz /metrics /openapi.json /docs /problems/malformed /ui /ui/nothing";
+    for path in paths.split_whitespace() {
+        let request = server.request("GET", path).header("origin", "https://evil.example");
+        let reply = request.header("accept", "text/html").send().await;
+        let header = |name: &str| reply.header(name).unwrap_or_default();
+        assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(header("cache-control"), "no-store", "{path}");
+        let referrer = if path.starts_with("/ui") { "same-origin" } else { "no-referrer" };
+        assert_eq!(header("referrer-policy"), referrer, "{path}");
+        if !path.starts_with("/api") {
+            let policy = header("content-security-policy");
+            assert!(
+                policy.contains("default-src 'self'") && policy.contains("frame-ancestors 'none'"),
+                "{path}"
+            );
+            assert!(!policy.contains("unsafe"), "{path}: {policy}");
+        }
+        let revealing = reply.headers.keys().map(HeaderName::as_str);
+        let revealing: Vec<&str> =
+            revealing.filter(|name| *name == "server" || name.starts_with("access-control")).collect();
+        assert_eq!(revealing, Vec::<&str>::new(), "{path}");
+    }
+    let preflight = server.request("OPTIONS", "/api/jobs").header("origin", "https://evil.example");
+    let preflight = preflight.header("access-control-request-method", "POST").send().await;
+    assert_eq!(preflight.header("access-control-allow-origin"), None);
+    preflight.problem(405, "method_not_allowed");
 }

@@ -9,7 +9,9 @@ pub(crate) mod tokens;
 mod visibility;
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, assert_field_names, assert_fields, find, on_both_stores, path, rows};
+use tenure_e2e::{
+    Server, Store, assert_field_names, assert_fields, eventually, find, on_both_stores, path, rows,
+};
 
 const UNKNOWN_ID: &str = "01990c3a-7d2e-7000-8000-000000000000";
 
@@ -135,7 +137,10 @@ async fn failed_authentication_is_rate_limited_without_blocking_others() {
     server.use_key(Some("nonsense"));
     let mut statuses = Vec::new();
     for _ in 0..200 {
-        let reply = server.get("/api/jobs").await;
+        // The address is that of the connection.
+        let elsewhere = format!("10.0.0.{}", statuses.len());
+        let reply = server.request("GET", "/api/jobs").header("x-forwarded-for", &elsewhere);
+        let reply = reply.header("forwarded", &format!("for={elsewhere}")).send().await;
         statuses.push(reply.status);
         if reply.status == 429 {
             let wait: u32 = reply.header("retry-after").unwrap().parse().unwrap();
@@ -164,4 +169,29 @@ fn streams_end_when_their_key_is_revoked() {
         server.create(json!({ "type": "secret" })).await;
         assert_eq!((feed.next().await, log.next().await), (None, None), "no further events");
     });
+}
+
+#[tokio::test]
+async fn a_failed_attempt_is_logged_with_the_id_of_the_key_and_no_log_has_a_secret() {
+    let mut server = Server::with("[log]\nfilter = \"trace\"\n", Store::Sqlite).await;
+    let admin = server.use_admin_key().await;
+    let revoked = server.create_key("viewer", None).await;
+    server.get_as(&revoked, "/api/jobs").await.expect(200);
+    server.revoke(&revoked).await;
+    server.get_as(&revoked, "/api/jobs").await.problem(401, "unauthenticated");
+    server.get_as("guessed.secret.text", "/api/jobs").await.problem(401, "unauthenticated");
+    server.create(json!({ "type": "a", "payload": "confidential" })).await;
+    let id = revoked.split('_').nth(1).unwrap();
+    let line = format!("key {id}");
+    eventually("it is logged", async || {
+        let logs = server.logs();
+        logs.lines().any(|it| it.contains("authentication failed") && it.contains(&line))
+    })
+    .await;
+    let logs = server.logs();
+    for secret in
+        [admin.split('_').nth(2).unwrap(), revoked.split('_').nth(2).unwrap(), "guessed", "confidential"]
+    {
+        assert!(!logs.contains(secret), "{secret} is in the log");
+    }
 }

@@ -75,6 +75,11 @@ impl Receiver {
         if path == "/silent" {
             std::future::pending::<()>().await;
         }
+        if path == "/endless" {
+            socket.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.ok()?;
+            while socket.write_all(&[b'x'; 4096]).await.is_ok() {}
+            return None;
+        }
         let answer = self.answers.lock().unwrap().pop_front();
         let answer = answer.unwrap_or_else(|| "204 No Content\r\n".to_owned());
         socket.write_all(format!("HTTP/1.1 {answer}connection: close\r\n\r\n").as_bytes()).await.ok()
@@ -314,6 +319,22 @@ fn a_slow_receiver_does_not_delay_others() {
             shown["failures"] == 1 && shown["last_error"].is_string() && shown["last_status"].is_null()
         })
         .await;
+    });
+}
+
+#[test]
+fn a_reply_without_an_end_is_not_read_to_its_end() {
+    on_both_stores_with_config(QUICK, async |server| {
+        let receiver = Receiver::start().await;
+        let url = format!("{}/endless", receiver.url);
+        webhook(&server, &url, json!({ "event": "job_succeeded" })).await;
+        server.create_finished(json!({ "type": "a" })).await;
+        let last = server.create_finished(json!({ "type": "a" })).await;
+        eventually("both come", async || receiver.ids().last() == Some(&last_event(&last))).await;
+        assert_eq!(receiver.got().len(), 2, "each was delivered at the first attempt");
+        let shown = async || server.read("/api/webhooks/h").await;
+        eventually("both are accepted", async || shown().await["last_status"] == 200).await;
+        assert_fields(&shown().await, json!({ "failures": 0, "disabled_at": null }));
     });
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with};
-use tenure_e2e::{Server, Store, eventually, on_both_stores_with_config};
+use tenure_e2e::{Server, Store, eventually, in_time, on_both_stores_with_config};
 
 use crate::engines::TYPES;
 
@@ -206,6 +206,53 @@ async fn a_message_that_is_too_large_ends_the_connection() {
     engine.emit(&[json!(["job_complete", result_of(&dispatch, 3 << 20)])]);
     engine.disconnected().await;
     server.read("/readyz").await;
+}
+
+/// Polls until the server sends this.
+async fn poll_for(server: &Server, session: &str, wanted: &str) -> String {
+    let polls = async {
+        loop {
+            let received = server.get(session).await.text;
+            if received.contains(wanted) {
+                return received;
+            }
+        }
+    };
+    in_time(wanted, polls).await
+}
+
+/// Connects an engine without a client library; the path of its session.
+async fn raw_engine(server: &Server, name: &str) -> String {
+    const PATH: &str = "/socket.io/?EIO=4&transport=polling";
+    let opened = server.get(PATH).await.text;
+    let (_, rest) = opened.split_once("\"sid\":\"").unwrap();
+    let session = format!("{PATH}&sid={}", rest.split('"').next().unwrap());
+    let handshake = format!(r#"40/engine,{{"engineId":"{name}","jobTypes":["none"]}}"#);
+    assert_eq!(server.request("POST", &session).bytes(handshake).send().await.status, 200);
+    poll_for(server, &session, "40/engine,").await;
+    session
+}
+
+#[tokio::test]
+async fn binary_messages_are_refused_and_packets_that_are_no_messages_do_no_harm() {
+    let server = Server::with(TYPES, Store::Sqlite).await;
+    let session = raw_engine(&server, "binary").await;
+    let binary = "451-/engine,7[\"job_ack\",{\"_placeholder\":true,\"num\":0}]\u{1e}bAQID";
+    assert_eq!(server.request("POST", &session).bytes(binary).send().await.status, 200);
+    let answer = poll_for(&server, &session, "43/engine,7[").await;
+    assert!(answer.contains("malformed"), "{answer}");
+    // The last one lacks its attachment.
+    let nonsense = "4 z 42 42/engine 42/engine, 42/engine,[ 42/engine,[] 42/engine,[1] 42/engine,{} 43/engine,99[1] \
+                    45999999999999999999-/engine,[] \u{0} \u{1e} b!!! 451-/engine,[\"job_ack\"]";
+    let packets = nonsense.split(' ').map(str::as_bytes).chain([&b"\xff\xfe"[..], b""]);
+    for (number, packet) in packets.enumerate() {
+        let session = raw_engine(&server, &format!("raw{number}")).await;
+        let status = server.request("POST", &session).bytes(packet).send().await.status;
+        assert!(status < 500, "{packet:?}: {status}");
+        server.read("/readyz").await;
+    }
+    let mut engine = engine(&server, "e1", &["scene"], 1).await;
+    engine.report("heartbeat", json!({})).await;
 }
 
 #[tokio::test]

@@ -128,6 +128,29 @@ async fn connections_over_the_limit_are_closed_and_the_others_work() {
 }
 
 #[tokio::test]
+async fn a_server_without_free_descriptors_serves_its_connections_and_recovers() {
+    let server = Server::sqlite().await;
+    let mut early = Connection::open(&server).await;
+    assert!(early.answers(JOBS).await);
+    let in_use = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count();
+    let limit = [format!("--pid={}", server.id()), format!("--nofile={}", in_use + 8)];
+    assert!(std::process::Command::new("prlimit").args(limit).status().unwrap().success());
+    let mut excess = Vec::new();
+    for _ in 0..40 {
+        excess.push(Connection::open(&server).await);
+    }
+    eventually("no more are accepted", async || server.logs().contains("connection accept failed")).await;
+    for _ in 0..20 {
+        assert!(early.answers(JOBS).await, "an accepted connection is no longer answered");
+    }
+    drop(excess);
+    eventually("a connection is accepted again", async || {
+        Connection::open(&server).await.answers(JOBS).await
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn stalled_connections_do_not_keep_out_callers_with_credentials() {
     let mut server = Server::with("[limits]\nconnections = 40\n", Store::Sqlite).await;
     let key = server.use_admin_key().await;

@@ -149,3 +149,20 @@ async fn a_request_with_two_lengths_closes_its_connection() {
         assert!(received.matches("HTTP/1.1 ").count() <= 1, "{lengths}: {received}");
     }
 }
+
+#[tokio::test]
+async fn json_is_accepted_in_utf_8_and_answered_with_json_whatever_is_accepted() {
+    let server = Server::sqlite().await;
+    for kind in ["application/json", "Application/JSON", "application/json; charset=utf-8"] {
+        let headers = format!("Content-Type: {kind}\r\nAccept: text/html\r\n");
+        let (status, head, body) = raw(&server, &create(&headers)).await;
+        assert!(status == 202 && head.contains("content-type: application/json"), "{kind}: {status} {head}");
+        assert_eq!(body["type"], "plain", "{kind}");
+    }
+    for kind in ["application/json;charset=\"UTF-8\"", "application/json ; charset=Utf-8"] {
+        let (status, _, body) = raw(&server, &create(&format!("Content-Type: {kind}\r\n"))).await;
+        assert_eq!(status, 202, "{kind}: {body}");
+    }
+    let (status, head, _) = raw(&server, &wire("GET /api/nothing", "Accept: text/html\r\n", "")).await;
+    assert!(status == 404 && head.contains("content-type: application/problem+json"), "{status} {head}");
+}

@@ -39,7 +39,7 @@ fn a_new_job_is_queued_with_its_parameters_and_nothing_else() {
 fn progress_is_recorded_only_while_the_job_is_processed() {
     on_both_stores_with_config(CONFIG, async |server| {
         let claimed = processing(&server).await;
-        for percent in [25, 50, 75] {
+        for percent in [25, 50, 75, 60] {
             let answer = json!({ "progress": percent, "message": "step" });
             let job = server.report_ok(&claimed, "progress", answer).await;
             assert_fields(&job, json!({ "progress": percent, "state": "processing" }));

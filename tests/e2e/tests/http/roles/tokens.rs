@@ -124,3 +124,16 @@ fn a_token_of_the_issuer_works_like_a_key() {
         }
     });
 }
+
+#[test]
+fn a_stream_ends_with_the_token_that_opened_it() {
+    let issuer = Issuer::new();
+    on_both_stores_with_setup(with_issuer(&issuer), async |mut server| {
+        server.use_key(Some(&issuer.token(&json!({}))));
+        server.create(json!({ "type": "a" })).await;
+        server.use_key(Some(&issuer.token(&json!({ "exp": 2 }))));
+        let feed = server.stream("/api/events", None).await;
+        let received = feed.rest().await;
+        assert!(received.len() <= 1, "{received:?}");
+    });
+}
