@@ -218,9 +218,16 @@ impl EngineTask {
             start: false,
         };
         let (runtime, mut stop) = (self.app.runtime().clone(), self.stop_claiming.subscribe());
-        let by = self.handshake.caller.origin();
+        let (app, caller) = (self.app.clone(), self.handshake.caller.clone());
         self.claim = Some(tokio::spawn(async move {
-            let result = runtime.claim_until(&by, claim, wait_true(&mut stop)).await;
+            // A claim that waits ends with its key: it would take a job that cannot be dispatched.
+            let ended = async {
+                tokio::select! {
+                    () = wait_true(&mut stop) => {}
+                    () = app.must_end(&caller) => {}
+                }
+            };
+            let result = runtime.claim_until(&caller.origin(), claim, ended).await;
             if !matches!(result, Ok(Ok(_))) {
                 drop(tokio::time::timeout(CLAIM_RETRY_DELAY, wait_true(&mut stop)).await);
             }
