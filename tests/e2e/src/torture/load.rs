@@ -17,7 +17,7 @@ const WORKERS: usize = 4;
 const CHORES_SHARE: usize = 20;
 /// A request without an answer is repeated after this time.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-const REPEAT_PAUSE: Duration = Duration::from_millis(20);
+pub(super) const REPEAT_PAUSE: Duration = Duration::from_millis(20);
 
 /// Producers and workers that run until [`Load::end`].
 pub(super) struct Load {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::load::{Load, LoadState};
+use super::load::{Load, LoadState, REPEAT_PAUSE};
 use super::{CONFIG, Survived, memory_kib};
 use crate::{Server, Setup, Store, id, rows};
 
@@ -192,22 +192,32 @@ async fn flood(state: Arc<LoadState>, per_second: f64) {
     calls.join_all().await;
 }
 
-/// Creates a batch of jobs once. Without an answer it is sent again, because the jobs may be stored.
+/// Creates a batch of jobs, and does not repeat what is refused. After a call without an answer the jobs may be stored, so
+/// that batch is sent until all of it is accepted.
 async fn create(state: &LoadState, name: &str) {
     let key = |n: usize| format!("{name}-{n}");
     // Formatted, because the load must cost less than what it asks for.
     let job = |n| format!(r#"{{"type":"plain","payload":{n},"idempotency_key":"{}"}}"#, key(n));
     let body = format!(r#"{{"jobs":[{}]}}"#, (0..BATCH).map(job).collect::<Vec<_>>().join(","));
-    let (status, answer) = loop {
-        if let Some(answer) = state.send("/api/jobs/batch", None, body.clone()).await {
-            break answer;
+    let mut ticks = tokio::time::interval(REPEAT_PAUSE);
+    let mut may_be_stored = false;
+    let answer = loop {
+        ticks.tick().await;
+        match state.send("/api/jobs/batch", None, body.clone()).await {
+            None => may_be_stored = true,
+            Some((503, _)) if may_be_stored => {}
+            Some((503, _)) => {
+                state.refused.creations.fetch_add(BATCH, Ordering::Relaxed);
+                return;
+            }
+            Some((status, answer)) => {
+                assert_eq!(status, 200, "{answer}");
+                if !may_be_stored || !rows(&answer["results"]).iter().any(is_refused) {
+                    break answer;
+                }
+            }
         }
     };
-    if status == 503 {
-        state.refused.creations.fetch_add(BATCH, Ordering::Relaxed);
-        return;
-    }
-    assert_eq!(status, 200, "{answer}");
     let mut acknowledged = state.acknowledged.lock().unwrap();
     for (n, result) in rows(&answer["results"]).iter().enumerate() {
         if is_refused(result) {
