@@ -4,7 +4,7 @@
 //! inputs that were kept stay there, so that the next run continues with them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -92,7 +92,7 @@ fn host() -> Result<String> {
     Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
-fn run_target(program: &PathBuf, target: &str, seconds: u64) -> Result<()> {
+fn run_target(program: &Path, target: &str, seconds: u64) -> Result<()> {
     let (kept, found) = (folder().join("kept").join(target), folder().join("found").join(target));
     fs::create_dir_all(&kept)?;
     fs::create_dir_all(&found)?;

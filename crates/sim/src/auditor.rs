@@ -208,6 +208,10 @@ impl Auditor {
             self.compare(*id);
         }
         self.violations.extend(violations);
+    }
+
+    /// Compares the rows of schedules and webhooks with the journal as it was read last: right after [`Self::read`].
+    fn read_automations(&mut self) {
         self.violations.extend(self.schedules.read(&self.store, self.now, self.trace.elapsed_ms()));
         self.violations.extend(self.webhooks.read(&self.store));
     }
@@ -270,6 +274,7 @@ impl Auditor {
     /// Law 9: without faults, deadlines fire within a second.
     pub(crate) fn check_clocks(&mut self, stable: Duration) {
         self.checks += 1;
+        self.read_automations();
         if self.checks.is_multiple_of(10) {
             let due = |model: &&JobModel| model.kept_until().is_none_or(|until| until <= self.now);
             for id in self.models.values().filter(due).map(JobModel::id).collect::<Vec<_>>() {

@@ -80,16 +80,13 @@ fn run(options: &Options) -> Result<()> {
     use tenure_fuzz::runner;
 
     for target in &options.targets {
-        match &options.input {
-            Some(file) => {
-                let input = std::fs::read(file).with_context(|| format!("cannot read {file}"))?;
-                runner::check(target, &input, &format!("of {file}"))?;
-            }
-            None => {
-                let extent = options.extent.unwrap_or(Extent::Inputs(target.short_run));
-                println!("{}", runner::run(target, options.seed, extent)?);
-            }
+        if let Some(file) = &options.input {
+            let input = std::fs::read(file).with_context(|| format!("cannot read {file}"))?;
+            runner::check(target, &input, &format!("of {file}"))?;
+            continue;
         }
+        let extent = options.extent.unwrap_or(Extent::Inputs(target.short_run));
+        println!("{}", runner::run(target, options.seed, extent)?);
     }
     Ok(())
 }

@@ -7,8 +7,10 @@ use tenure_fuzz::runner::{self, Extent};
 const SEED: u64 = 1;
 
 fn run(name: &str) {
-    let target = TARGETS.iter().find(|target| target.name == name).unwrap();
-    runner::run(target, SEED, Extent::Inputs(target.short_run)).unwrap();
+    let target = TARGETS.iter().find(|target| target.name == name).expect("the target exists");
+    if let Err(error) = runner::run(target, SEED, Extent::Inputs(target.short_run)) {
+        panic!("{error:#}");
+    }
 }
 
 macro_rules! targets {

@@ -13,6 +13,7 @@ use crate::ready;
 impl Auditor {
     /// Law 10, and the effects of each final state.
     pub(crate) fn check_end(&mut self) {
+        self.read_automations();
         let letters = letters(&self.store);
         let ids: Vec<JobId> = self.models.keys().copied().collect();
         for id in ids {

@@ -30,6 +30,7 @@ impl Auditor {
             model.seq
         });
         if let Some(schedule) = request.schedule() {
+            self.read_automations();
             self.schedules.begin_change(schedule);
         }
         self.requests += 1;
@@ -44,6 +45,7 @@ impl Auditor {
         self.read();
         self.waiting.remove(&start.request);
         if let Some(schedule) = request.schedule() {
+            self.read_automations();
             self.schedules.end_change(schedule, self.trace.elapsed_ms());
         }
         if let Some(model) = request.job().and_then(|job| self.models.get_mut(&job)) {

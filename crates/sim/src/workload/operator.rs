@@ -93,7 +93,7 @@ fn active_schedules(cluster: &Cluster) -> Vec<Name> {
 /// A webhook for all events of one type, or for one event of all types.
 fn add_webhook(id: &str) -> Request {
     let filter = if id == WEBHOOKS[0] {
-        EventFilter { job_type: Some("fleet".into()), ..EventFilter::default() }
+        EventFilter { job_type: Some("parcel".into()), ..EventFilter::default() }
     } else {
         EventFilter { event: Some("job_succeeded".into()), ..EventFilter::default() }
     };

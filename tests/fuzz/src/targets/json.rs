@@ -63,7 +63,7 @@ fn is_same(left: &Value, right: &Value) -> bool {
         }
         (Value::Number(left), Value::Number(right)) if left.is_f64() && right.is_f64() => {
             let (left, right) = (left.as_f64().unwrap_or_default(), right.as_f64().unwrap_or_default());
-            left == right || ((left - right) / left.abs().max(right.abs())).abs() < 1e-15
+            (left - right).abs() <= 1e-15 * left.abs().max(right.abs())
         }
         _ => left == right,
     }

@@ -12,7 +12,9 @@ pub(super) fn check(input: &[u8]) {
         Ok(lifecycle) => check_accepted(&lifecycle, source),
         Err(flaws) => {
             assert!(!flaws.is_empty(), "refused without a flaw");
-            flaws.iter().for_each(|flaw| check_flaw(flaw, source));
+            for flaw in &flaws {
+                check_flaw(flaw, source);
+            }
         }
     }
 }

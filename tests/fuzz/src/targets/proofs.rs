@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tenure_core::id::StateName;
 use tenure_core::lifecycle::{Condition, Lifecycle, Phase, Rule, State, Timeout, Trigger};
 
 pub(super) fn check(lifecycle: &Lifecycle) {
@@ -33,7 +34,7 @@ fn names(lifecycle: &Lifecycle) {
     };
     let aliases = lifecycle.states.iter().filter_map(|state| state.alias.as_ref());
     let all: Vec<&str> =
-        lifecycle.states.iter().map(|state| &state.name).chain(aliases).map(|name| name.as_str()).collect();
+        lifecycle.states.iter().map(|state| &state.name).chain(aliases).map(StateName::as_str).collect();
     assert!(all.iter().all(|name| is_name(name)), "L1: {all:?}");
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "L1: {all:?}");
 }

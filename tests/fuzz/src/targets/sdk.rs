@@ -72,10 +72,16 @@ fn has_float(text: &str) -> bool {
     serde_json::from_str(text).is_ok_and(|value| find(&value))
 }
 
+/// A problem is read as it was sent, and can be shown.
 fn check_problem(body: &[u8]) {
     let Ok(problem) = serde_json::from_slice::<Problem>(body) else { return };
-    let _ = (problem.is_retryable(), problem.to_string());
-    assert_eq!(problem.clone().code(), problem.code());
+    let sent: Value = serde_json::from_slice(body).expect("a problem is JSON");
+    assert_eq!(
+        (sent["code"].as_str(), sent["status"].as_u64()),
+        (Some(problem.code()), Some(problem.status.into()))
+    );
+    assert!(problem.to_string().contains(problem.detail.as_deref().unwrap_or(problem.code())), "{problem}");
+    check_answer::<Problem>(body);
 }
 
 fn check_stream(body: &[u8]) {

@@ -105,13 +105,11 @@ fn may_end_session(frame: &[u8]) -> bool {
 }
 
 fn message(frame: &[u8], job: &str, fence: u64) -> Message {
-    match frame.split_first() {
-        Some((b'!', binary)) => Message::binary(binary.to_vec()),
-        _ => {
-            let text = String::from_utf8_lossy(frame);
-            Message::text(text.replace("$JOB", job).replace("$FENCE", &fence.to_string()))
-        }
+    if let Some((b'!', binary)) = frame.split_first() {
+        return Message::binary(binary.to_vec());
     }
+    let text = String::from_utf8_lossy(frame);
+    Message::text(text.replace("$JOB", job).replace("$FENCE", &fence.to_string()))
 }
 
 async fn connect(client: &Client, job_type: &str) -> Socket {
