@@ -87,9 +87,10 @@ impl SqliteStore {
         })
     }
 
-    fn open_files(files: Files) -> Result<Self> {
+    fn open_files(mut files: Files) -> Result<Self> {
         let mut connection = files.connect_writer()?;
         write::migrate(&mut connection)?;
+        files.allocate_log_index();
         let clock = Arc::new(Mutex::new(FileClock::open(&connection)?));
         let mut names = Interner::default();
         let live = Arc::new(Mutex::new(load::live(&connection, &mut names)?));

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 
 use crate::codec::corrupt;
 use crate::{Result, StoreError};
@@ -19,6 +19,9 @@ const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
 pub(super) const NAME: &str = "tenure.db";
 const LOG_NAME: &str = "tenure.db-wal";
+const LOG_INDEX_NAME: &str = "tenure.db-shm";
+/// Enough for a write-ahead log of 512 MiB.
+const LOG_INDEX_BYTES: u64 = 1 << 20;
 /// The page size of SQLite's default.
 const PAGE_BYTES: u64 = 4096;
 
@@ -27,6 +30,8 @@ pub(super) struct Files {
     path: PathBuf,
     /// Held while the store is open for writing.
     lock: Option<File>,
+    /// Open as long as SQLite has it: closing a file releases all locks that the process has on it.
+    log_index: Option<File>,
 }
 
 impl Files {
@@ -57,7 +62,7 @@ impl Files {
         if let Err(error) = noted {
             tracing::warn!(%error, "lock file not written");
         }
-        Ok(Self { path: folder.join(NAME), lock: Some(lock) })
+        Ok(Self { path: folder.join(NAME), lock: Some(lock), log_index: None })
     }
 
     /// Opens a folder that another process may be using.
@@ -66,7 +71,7 @@ impl Files {
         if !path.is_file() {
             return Err(StoreError::Unavailable(format!("there is no store in {}", folder.display())));
         }
-        Ok(Self { path, lock: None })
+        Ok(Self { path, lock: None, log_index: None })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -91,6 +96,20 @@ impl Files {
         connection.set_prepared_statement_cache_capacity(128);
         self.check(&connection)?;
         Ok(connection)
+    }
+
+    /// Allocates the index of the write-ahead log before it is needed. SQLite extends it after a commit is on disk, and a disk that
+    /// is full at that moment would make the outcome of the commit unknown.
+    pub(super) fn allocate_log_index(&mut self) {
+        let path = self.path.with_file_name(LOG_INDEX_NAME);
+        let allocated = OpenOptions::new().read(true).write(true).open(&path).and_then(|index| {
+            let index = self.log_index.insert(index);
+            Ok(fallocate(&*index, FallocateFlags::empty(), 0, LOG_INDEX_BYTES)?)
+        });
+        // A disk that is already full must not prevent opening.
+        if let Err(error) = allocated {
+            tracing::warn!(%error, "index of the write-ahead log not allocated");
+        }
     }
 
     pub(super) fn connect_reader(&self) -> Result<Connection> {

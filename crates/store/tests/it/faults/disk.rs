@@ -1,5 +1,6 @@
 //! The disk: full, and failing to sync.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -140,6 +141,21 @@ async fn a_small_disk_refuses_and_recovers() {
     let store = stores::open(&folder.path().join("store")).await;
     assert_kept(&store, &acknowledged).await;
     drop(store);
+}
+
+/// SQLite extends this file after a commit is on disk. A full disk at that moment made the outcome of the commit unknown, and
+/// ended the process.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_index_of_the_log_is_allocated_before_it_is_needed() {
+    let folder = stores::a_folder();
+    let index = folder.path().join("tenure.db-shm");
+    // After a restart, too, when SQLite has truncated it.
+    for _ in 0..2 {
+        let store = stores::open(folder.path()).await;
+        let allocated = std::fs::metadata(&index).unwrap();
+        assert!(allocated.len() >= 1 << 20 && allocated.blocks() * 512 >= 1 << 20, "{allocated:?}");
+        created_one(&store, a_job("so1")).await;
+    }
 }
 
 /// A full disk refuses new work, running jobs continue from the reserve, and with free space everything works again.
