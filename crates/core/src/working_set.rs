@@ -193,8 +193,7 @@ pub struct Changes {
     /// reasons. Written before accounts and ledger lines.
     pub erased_users: BTreeMap<UserId, UserId>,
     /// Deletes what expired before this time, a bounded number of rows at once: telemetry, idempotency keys, sessions, and
-    /// workers
-    /// not seen for [`crate::limits::WORKER_UNSEEN_MS_MAX`].
+    /// workers not seen for [`crate::limits::WORKER_UNSEEN_MS_MAX`]. PostgreSQL also merges its changes of counts.
     pub prune: Option<Timestamp>,
 }
 

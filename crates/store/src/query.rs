@@ -46,7 +46,8 @@ macro_rules! queries {
             Account = account(user: UserId) -> Account [function];
             /// Storage paths of objects that are due for deletion.
             AssetGarbage = asset_garbage(limit: usize) -> Vec<String> [function];
-            /// Whether a key, a line of telemetry or a worker has expired and is not yet pruned.
+            /// Whether pruning has something to do: an expired key, line of telemetry, worker or session, or on PostgreSQL many
+            /// changes of counts that are not merged.
             HasExpired = has_expired() -> bool [function];
             /// By id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
             Automations = automations(kind: AutomationKind) -> Vec<Automation> [function];
