@@ -59,6 +59,8 @@ pub enum Method {
     Get,
     /// Changes something.
     Post,
+    /// Changes members of something.
+    Patch,
     /// Removes something.
     Delete,
 }
@@ -69,6 +71,7 @@ impl Method {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Patch => "PATCH",
             Self::Delete => "DELETE",
         }
     }
@@ -312,7 +315,7 @@ macro_rules! call_ids {
 
 call_ids! {
     jobs {
-        CreateJob ListJobs CreateJobs ActOnJobs GetJob DeleteJob ListJobEvents ReplayJob ExplainJob StreamJob
+        CreateJob ListJobs CreateJobs ActOnJobs GetJob AmendJob DeleteJob ListJobEvents ReplayJob ExplainJob StreamJob
         ListJobLogs AppendJobLogs ListJobAssets AddJobAsset GetJobAsset GetJobAssetContent CancelJob
         RetryJob DeadLetterJob SignalJob
     }

@@ -27,6 +27,15 @@ where
     read(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
 }
 
+/// For a field that may be absent and is not null.
+pub(crate) fn given<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + TryFrom<i128>,
+{
+    required(from).map(Some)
+}
+
 fn read<T: DeserializeOwned + TryFrom<i128>>(number: &str) -> Result<T, String> {
     serde_json::from_str(number).or_else(|error| {
         let integer = integer_of(number).and_then(|integer| T::try_from(integer).ok());

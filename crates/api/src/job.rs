@@ -27,7 +27,7 @@ answers! {
         max_attempts: Option<u32> = ATTEMPTS,
         /// Higher is claimed first.
         priority: i32 = PRIORITY,
-        /// The input of the work, unchanged.
+        /// The input of the work, unchanged, or as the last amendment set it.
         payload: F::Json = Any,
         /// Given at creation; otherwise the job's own id.
         correlation_id: Option<F::Text> = Text,
@@ -41,13 +41,15 @@ answers! {
         /// The finished job that this one repeats.
         retry_of: Option<F::Id> = Nullable(&Ref("JobId")),
         created_at: F::Time = Ref("Timestamp"),
+        /// The keys of flow control that apply to the job.
+        flow: FlowOf<F> = of::<Flow>(),
         /// The state, by its name in the lifecycle.
         state: F::Text = Text,
         /// The role of the state, or `final`.
         phase: F::Text = Ref("Phase"),
         /// Set if and only if `phase` is `final`.
         outcome: Option<F::Text> = Nullable(&Ref("Outcome")),
-        /// How many transitions the job has made.
+        /// How many transitions and amendments the job has made.
         seq: u64 = Integer(1),
         /// The number of the current attempt; 0 until the job is ready for the first time.
         attempt: u32 = Integer(0),
@@ -89,6 +91,13 @@ answers! {
         /// The call is valid but has no effect, such as progress outside an active state.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         ignored: bool = Extra(&True),
+    }
+
+    /// The keys of flow control that apply to a job. What does not apply is absent.
+    pub struct FlowOf<F> = Flow as "Flow" {
+        /// The unique key.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unique: Option<F::Text> = Optional(&Text),
     }
 
     /// What went wrong in the work.

@@ -62,6 +62,10 @@ problem_codes! {
         "No rule leads from the job's state by this trigger. Nothing changed." ["current_state" "trigger" "allowed"],
     LeaseConflict "lease_conflict" 409 "Lease no longer held"
         "The caller does not hold the live lease. The worker must stop." ["job_id" "fence" "cause"],
+    Duplicate "duplicate" 409 "Unique key in use"
+        "Another job of the type has the same unique key. Nothing changed." [],
+    PreconditionFailed "precondition_failed" 412 "The job has changed"
+        "The job's `seq` is not the one in `If-Match`. Nothing changed." ["seq"],
     TooLarge "too_large" 413 "Too large" "The body or a part of it exceeds its limit." ["limit"],
     UnsupportedMediaType "unsupported_media_type" 415 "Unsupported media type"
         "The body is not `application/json` in UTF-8." [],

@@ -139,6 +139,18 @@ requests! {
         detail: String = Ref("Message"),
     }
 
+    /// New values of a job that no worker holds. At least one; the others stay.
+    pub struct Amend where r#"{"minProperties":1}"# {
+        /// Replaces the payload; checked like that of a new job.
+        #[serde(default, deserialize_with = "present")]
+        payload: Option<Box<RawValue>> = Optional(&Json(r#"{"not":{"type":"null"}}"#)),
+        #[serde(default, deserialize_with = "integer::given")]
+        priority: Option<i64> = Optional(&PRIORITY),
+        /// The earliest time at which the job can be claimed; in a waiting state, the time at which it is due.
+        #[serde(default, deserialize_with = "given")]
+        run_at: Option<String> = Optional(&Ref("TimestampGiven")),
+    }
+
     /// A signal.
     pub struct Signal {
         /// Data of the signal: any JSON, at most 1 MiB. It is stored in the event.
@@ -365,6 +377,11 @@ requests! {
 
 /// The members of [`NewJob`] that a schedule sets itself.
 pub const SET_BY_SCHEDULE: &[&str] = &["run_at", "delay", "correlation_id"];
+
+/// A text that may be absent and is not null.
+fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(from).map(Some)
+}
 
 /// Keeps an explicit `null` apart from a missing field.
 fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<RawValue>>, D::Error> {

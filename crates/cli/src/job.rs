@@ -3,13 +3,13 @@
 mod bulk;
 mod log;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use serde_json::{Value, json};
 use tenure_api::request::{Cancel, GiveUp};
 use tenure_api::{Asset, CallId, CancelMode, Event, JobRecord};
-use tenure_client::{Error, Follow, NewJob};
+use tenure_client::{Amendment, Error, Follow, NewJob};
 use tenure_core::time::{Millis, Timestamp};
 
 use crate::args::{JobCommand, JobFilter, NewJobArgs, OutputFormat, PageArgs, TargetArgs, TimeArg};
@@ -119,6 +119,12 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
             let id = id(target.job.as_deref().unwrap_or_default()).await?;
             cancel(&id, Cancel { mode: Some(mode(hard)), reason }, server).await?
         }
+        JobCommand::Edit { job, payload, priority, run_at, if_match } => {
+            let id = id(&job).await?;
+            let amendment = amendment(payload.as_deref(), priority, run_at, if_match)?;
+            server.client.amend(&id, amendment).await?;
+            server.get(CallId::GetJob, &[&id]).await?
+        }
         JobCommand::Wait { job, timeout } => return wait(server, &id(&job).await?, timeout, format).await,
         JobCommand::DeadLetter { job, reason_code, detail } => {
             let body = json!(GiveUp { reason_code, detail });
@@ -132,6 +138,25 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         }
     };
     JOBS.print_one(format, &job)
+}
+
+fn amendment(
+    payload: Option<&str>,
+    priority: Option<i32>,
+    run_at: Option<TimeArg>,
+    if_match: Option<u64>,
+) -> Result<Amendment> {
+    let mut amendment = Amendment::default();
+    if let Some(payload) = payload {
+        amendment = amendment.payload(&payload::read(payload)?)?;
+    }
+    amendment = set(amendment, priority, Amendment::priority);
+    let time = run_at.map(|time| match time {
+        TimeArg::At(at) => SystemTime::UNIX_EPOCH + Duration::from_millis(at.0.max(0) as u64),
+        TimeArg::Span(span) => SystemTime::now() + Duration::from_millis(span.0),
+    });
+    amendment = set(amendment, time, Amendment::run_at);
+    Ok(set(amendment, if_match, Amendment::if_seq))
 }
 
 fn mode(is_hard: bool) -> CancelMode {
@@ -154,20 +179,20 @@ pub(crate) fn new_job(args: &NewJobArgs) -> Result<NewJob> {
         Some(key) => new.key(key),
         None => new.derived_key(),
     };
-    new = with(new, args.user.as_ref(), NewJob::user);
-    new = with(new, args.queue.as_ref(), NewJob::queue);
-    new = with(new, args.lifecycle.as_ref(), NewJob::lifecycle);
-    new = with(new, args.priority, NewJob::priority);
-    new = with(new, args.delay.map(|delay| Duration::from_millis(delay.0)), NewJob::delay);
-    new = with(new, args.max_attempts, NewJob::max_attempts);
-    Ok(with(new, args.correlation_id.as_ref(), NewJob::correlation))
+    new = set(new, args.user.as_ref(), NewJob::user);
+    new = set(new, args.queue.as_ref(), NewJob::queue);
+    new = set(new, args.lifecycle.as_ref(), NewJob::lifecycle);
+    new = set(new, args.priority, NewJob::priority);
+    new = set(new, args.delay.map(|delay| Duration::from_millis(delay.0)), NewJob::delay);
+    new = set(new, args.max_attempts, NewJob::max_attempts);
+    Ok(set(new, args.correlation_id.as_ref(), NewJob::correlation))
 }
 
-/// Sets a field of a job if there is a value for it.
-fn with<T>(new: NewJob, value: Option<T>, set: impl Fn(NewJob, T) -> NewJob) -> NewJob {
+/// Sets a field of a request if there is a value for it.
+fn set<R, T>(request: R, value: Option<T>, set: impl Fn(R, T) -> R) -> R {
     match value {
-        Some(value) => set(new, value),
-        None => new,
+        Some(value) => set(request, value),
+        None => request,
     }
 }
 
@@ -191,7 +216,7 @@ pub(crate) fn hint_more(cursor: Option<&str>, command: &str) {
 fn time(time: TimeArg) -> Timestamp {
     match time {
         TimeArg::At(at) => at,
-        TimeArg::Ago(duration) => Timestamp(show::now().0.saturating_sub_unsigned(duration.0).max(0)),
+        TimeArg::Span(duration) => Timestamp(show::now().0.saturating_sub_unsigned(duration.0).max(0)),
     }
 }
 

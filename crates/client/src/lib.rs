@@ -71,8 +71,8 @@ pub use client::{
 pub use error::{Error, Problem, Result};
 pub use follow::{AuditLines, Events, Follow, Following};
 pub use request::{
-    Action, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewAsset, NewJob, NewKey, NewKeyScopes,
-    NewLine, NewSchedule, NewWebhook, NewWebhookFilter, Page, Redrive, Report, Verb,
+    Action, Amendment, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewAsset, NewJob, NewKey,
+    NewKeyScopes, NewLine, NewSchedule, NewWebhook, NewWebhookFilter, Page, Redrive, Report, Verb,
 };
 pub use reqwest::Method;
 pub use tenure_api::call::escape;

@@ -71,6 +71,31 @@ impl NewJob {
     }
 }
 
+/// New values of a job that no worker holds. The others stay.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a job is changed after this is passed to `amend`"]
+pub struct Amendment {
+    pub(crate) body: request::Amend,
+    pub(crate) if_seq: Option<u64>,
+}
+
+impl Amendment {
+    setters! {
+        /// Higher is claimed first.
+        priority(priority: i32) => body.priority = Some(priority.into());
+        /// Cannot be claimed before this time.
+        run_at(time: SystemTime) => body.run_at = Some(instant::text(time));
+        /// Refused with `precondition_failed` unless this is the job's `seq`.
+        if_seq(seq: u64) => if_seq = Some(seq);
+    }
+
+    /// Replaces the payload.
+    pub fn payload(mut self, payload: &impl Serialize) -> Result<Self> {
+        self.body.payload = Some(to_raw("the payload", payload)?);
+        Ok(self)
+    }
+}
+
 /// Which page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Page {

@@ -6,6 +6,7 @@
 
 mod address_block;
 mod flaw;
+mod flow_keys;
 mod glob;
 mod keys;
 mod layers;

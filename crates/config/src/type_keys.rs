@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value as Json;
 use tenure_core::lifecycle::{Backoff, Jitter};
 use tenure_core::time::Millis;
-use tenure_runtime::guard::Guard;
+use tenure_runtime::guard::{Guard, GuardFlaw};
 use tenure_runtime::schema::Schema;
 use toml::de::{DeTable, DeValue};
 
@@ -16,21 +16,32 @@ use crate::source;
 use crate::text::printable;
 use crate::value::{self, Input, InputForm};
 
-/// A guard that compiles. A flaw is underlined within the guard if the file contains its text unescaped.
+/// A guard that compiles. Its flaw is underlined if the file contains its text unescaped.
 pub(crate) fn guard(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<String> {
     let text = reader.get(table, "guard", value::text)?;
     let Err(flaw) = Guard::parse(&text) else { return Some(text) };
-    let span = table.get("guard").map(toml::Spanned::span).unwrap_or_default();
-    let at = reader.source.text[span.clone()].find(&text).map(|offset| {
+    add_expression_flaw(reader, table, "guard", &text, flaw);
+    None
+}
+
+/// Underlines the flaw of an expression within its text.
+pub(crate) fn add_expression_flaw(
+    reader: &mut Reader<'_>,
+    table: &Table<'_>,
+    key: &str,
+    text: &str,
+    flaw: GuardFlaw,
+) {
+    let span = table.get(key).map(toml::Spanned::span).unwrap_or_default();
+    let at = reader.source.text[span.clone()].find(text).map(|offset| {
         let begin = span.start + offset;
         begin + flaw.start..begin + flaw.end
     });
     let message = match at {
-        Some(_) => format!("guard: {}", flaw.message),
-        None => format!("guard, at byte {}: {}", flaw.start, flaw.message),
+        Some(_) => format!("{key}: {}", flaw.message),
+        None => format!("{key}, at byte {}: {}", flaw.start, flaw.message),
     };
     reader.add_flaw(span, ValueError::new(message, flaw.help.unwrap_or_default()).at(at));
-    None
 }
 
 /// An inline table, or the path of a JSON file.

@@ -11,6 +11,7 @@ use tenure_runtime::{Definitions, TypeDefinition};
 use toml::de::{DeTable, DeValue};
 
 use crate::flaw::{Site, ValueError};
+use crate::flow_keys;
 use crate::keys::TYPES;
 use crate::layers::Layers;
 use crate::lifecycles::LoadedLifecycles;
@@ -33,6 +34,7 @@ const KEYS: &[&str] = &[
     "queue",
     "compensate_with",
     "timeouts",
+    "unique",
 ];
 
 /// A type and its table, for the checks that need all types.
@@ -120,6 +122,7 @@ fn read(
     let default = lifecycle.map(|lifecycle| lifecycle.policy.backoff).unwrap_or_default();
     definition.backoff = type_keys::backoff(reader, table, default);
     definition.timeouts = timeouts(reader, table, lifecycle);
+    definition.unique = flow_keys::unique(reader, table, lifecycle);
     if let (Some(lifecycle), Some(cost)) = (lifecycle, table.get("cost").filter(|_| definition.cost > 0))
         && lifecycle.credits.is_none()
     {

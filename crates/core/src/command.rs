@@ -1,15 +1,18 @@
 //! Commands: every request that changes something, as a parsed value.
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::api_key::{KeyUse, NewKey, RotateKey};
+use crate::api_key::{KeyUse, NewKey, RotateKey, Scopes};
 use crate::asset::{NewAsset, Upload};
 use crate::command_origin::CommandOrigin;
 use crate::dead_letter::ReasonCode;
 use crate::erasure::Erase;
+use crate::flow::FlowKeys;
 use crate::id::{Fence, JobId, LifecycleName, Name, QueueName, TypeName, UserId, WorkerId};
-use crate::job::{CancelMode, JobError, LifecycleRef, Links};
+use crate::job::{CancelMode, JobError, LifecycleRef, Links, Spec};
 use crate::json::Json;
 use crate::lifecycle::Trigger;
 use crate::node::NodeRecord;
@@ -79,6 +82,7 @@ pub enum Command {
     },
     /// Creates a copy of a finished job.
     Retry(Retry),
+    Amend(Box<Amend>),
     /// Deletes a finished job.
     Delete {
         job: JobId,
@@ -178,8 +182,41 @@ pub struct Create {
     pub when: When,
     pub links: Links,
     pub key: CreationKey,
+    pub flow: FlowKeys,
+    /// Existing jobs that the caller may read.
+    pub reader: Reader,
     /// Set when the user is over the rate limit: how long to wait. Ignored for a replay.
     pub throttled: Option<Millis>,
+}
+
+/// The jobs that a caller may read; all by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reader {
+    /// Only jobs of this user; none, if the caller has no user.
+    pub own_user: Option<Option<UserId>>,
+    pub scopes: Arc<Scopes>,
+}
+
+impl Reader {
+    pub fn may_read(&self, spec: &Spec) -> bool {
+        let is_own = |own: &Option<UserId>| own.is_some() && *own == spec.user_id;
+        self.own_user.as_ref().is_none_or(is_own)
+            && self.scopes.admits_job(&spec.job_type, &spec.queue, spec.user_id.as_ref())
+    }
+}
+
+/// New values of a job that no worker holds. `None` stays.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Amend {
+    pub job: JobId,
+    pub job_type: TypeName,
+    pub payload: Option<Json>,
+    pub priority: Option<i32>,
+    pub run_at: Option<Timestamp>,
+    /// The keys for the new payload, if there is one.
+    pub flow: Option<FlowKeys>,
+    /// Refused unless this is the job's `seq`.
+    pub if_seq: Option<u32>,
 }
 
 /// The earliest time at which a new job may be claimed.
@@ -377,6 +414,7 @@ impl Command {
             Self::DeadLetter { .. } => "dead-letter",
             Self::Signal { .. } => "signal",
             Self::Retry(_) => "retry",
+            Self::Amend(_) => "amend",
             Self::Delete { .. } => "delete",
             Self::Erase(_) => "erase",
             Self::DeleteErased { .. } => "delete-erased",
@@ -417,6 +455,7 @@ impl Command {
             Self::AddAsset(new) => Some(new.job),
             Self::Cancel(cancel) => Some(cancel.job),
             Self::Retry(retry) => Some(retry.job),
+            Self::Amend(amend) => Some(amend.job),
             Self::Fire(fire) => fire.last_job,
             Self::DeadLetter { job, .. }
             | Self::Signal { job, .. }

@@ -5,6 +5,7 @@
 //! its idempotency key (law 7), then the command itself. A refused command changes nothing.
 
 mod account;
+pub(crate) mod amend;
 mod api_key;
 mod asset;
 mod audit;
@@ -30,6 +31,7 @@ mod schedule;
 mod session;
 mod signal;
 mod transition;
+pub(crate) mod unique;
 mod webhook;
 mod worker;
 
@@ -60,6 +62,8 @@ pub enum CommandOutput {
         /// Accepted without effect: progress outside an active state.
         ignored: bool,
     },
+    /// A creation changed this existing job instead.
+    Amended(Arc<Job>),
     Claimed {
         /// Each with its lease.
         jobs: Vec<Arc<Job>>,
@@ -146,6 +150,7 @@ fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Co
         }
         Command::Signal { job, name, payload } => signal::decide(context, by, *job, name, payload.clone()),
         Command::Retry(it) => retry::decide(context, by, it),
+        Command::Amend(it) => amend::decide(context, by, it),
         Command::Delete { job, reason } => erasure::delete(context, *job, reason.as_deref()),
         Command::Erase(it) => erasure::erase(context, by, it),
         Command::DeleteErased { user, job } => erasure::delete_erased(context, user, *job),

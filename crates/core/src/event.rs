@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::flow::FlowKeys;
 use crate::id::{Actor, Fence, JobId, Name, StateName, WorkerId};
 use crate::job::{JobError, Lease, LeaseEnd};
 use crate::json::Json;
@@ -13,11 +14,11 @@ const EVENT_BYTES: usize = 500;
 /// A log line or a line of telemetry in memory without its text, about.
 const LINE_BYTES: usize = 128;
 
-/// The record of one transition; or, without a `seq`, a note after the end (`job_compensated`).
+/// The record of one transition or amendment; or, without a `seq`, a note after the end (`job_compensated`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     pub job_id: JobId,
-    /// The number of the transition, from 1; `None` for a note.
+    /// The number of the transition or amendment, from 1; `None` for a note.
     pub seq: Option<u32>,
     /// The event name that the lifecycle declares.
     pub name: Name,
@@ -69,6 +70,15 @@ pub struct Facts {
     /// The credential of the caller that caused the transition; `None` for clocks and other causes in Tenure itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential: Option<Name>,
+    /// A payload that an amendment changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Json>,
+    /// A priority that an amendment changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    /// The keys of the changed payload, if they differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Box<FlowKeys>>,
     /// The payload of a signal, or the id of the compensating job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Json>,
@@ -95,9 +105,9 @@ pub(crate) enum PhaseName {
 impl Event {
     /// Bytes in memory, about: the texts that callers choose, and the rest.
     pub fn bytes(&self) -> usize {
-        let Facts { error, result, checkpoint, note, .. } = &self.facts;
+        let Facts { error, result, checkpoint, note, payload, .. } = &self.facts;
         let details = error.as_ref().and_then(|error| error.details.as_ref());
-        let texts = [result.as_ref(), checkpoint.as_ref(), note.as_ref(), details];
+        let texts = [result.as_ref(), checkpoint.as_ref(), note.as_ref(), payload.as_ref(), details];
         let message = error.as_ref().map_or(0, |error| error.message.len());
         EVENT_BYTES + message + texts.into_iter().flatten().map(|text| text.as_str().len()).sum::<usize>()
     }

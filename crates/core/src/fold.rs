@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use crate::credit::{Account, LedgerLine, Movement};
 use crate::dead_letter::DeadLetter;
+use crate::decide::amend;
 use crate::event::Event;
 use crate::id::{JobId, UserId};
 use crate::job::{Job, Spec, Times};
-use crate::lifecycle::{Lifecycle, Outcome, Phase};
+use crate::lifecycle::{Lifecycle, Outcome, Phase, Trigger};
 
 /// All stored records of one job.
 #[derive(Clone, Debug)]
@@ -107,7 +108,7 @@ fn check_path(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, S
             }
             continue;
         };
-        if !is_declared(lifecycle, event) {
+        if !is_amendment(event) && !is_declared(lifecycle, event) {
             let (Event { name, to, trigger, .. }, from) = (event, origin(event));
             say(1, format!("event {seq} ({name}): no rule leads from {from} to {to} by {trigger}"));
         }
@@ -137,6 +138,12 @@ fn check_transition(
     if event.ts < last.ts {
         say(5, format!("event {seq} is earlier than the one before it"));
     }
+    if is_amendment(event) {
+        if event.attempt != last.attempt || event.facts.phase() != last.facts.phase() {
+            say(3, format!("event {seq} is an amendment, and moves the job"));
+        }
+        return;
+    }
     let [was_rank, rank] = [last, event].map(|it| lifecycle.state(&it.to).map_or(0, |state| state.rank));
     let (was, now) = (last.attempt, event.attempt);
     if (now, rank) <= (was, was_rank) {
@@ -152,6 +159,14 @@ fn check_transition(
 /// The state that an event leaves.
 fn origin(event: &Event) -> &str {
     event.from.as_deref().unwrap_or("nothing")
+}
+
+/// An amendment stays in its state, which no worker holds.
+fn is_amendment(event: &Event) -> bool {
+    event.trigger == Trigger::Amend
+        && event.name == amend::EVENT
+        && event.from.as_ref() == Some(&event.to)
+        && matches!(event.facts.phase(), Phase::Ready | Phase::Waiting)
 }
 
 fn is_declared(lifecycle: &Lifecycle, event: &Event) -> bool {
@@ -181,6 +196,7 @@ fn compare(job: &Job, folded: &Job, say: &mut impl FnMut(u8, String)) {
     differ("error", format!("{:?}", job.output.error), format!("{:?}", folded.output.error));
     differ("result", format!("{:?}", job.output.result), format!("{:?}", folded.output.result));
     differ("checkpoint", format!("{:?}", job.output.checkpoint), format!("{:?}", folded.output.checkpoint));
+    differ("amendments", format!("{:?}", job.amended), format!("{:?}", folded.amended));
     differ("last lease", format!("{:?}", job.last_lease), format!("{:?}", folded.last_lease));
     let holder = |job: &Job| {
         job.lease.as_ref().map(|lease| (lease.fence, lease.worker.clone(), lease.credential.clone()))

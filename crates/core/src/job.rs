@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dead_letter::ReasonCode;
 use crate::event::Event;
+use crate::flow::FlowKeys;
 use crate::id::{Actor, Fence, JobId, LifecycleName, Name, QueueName, StateName, TypeName, UserId, WorkerId};
 use crate::json::Json;
 use crate::lifecycle::{Phase, Trigger};
@@ -34,6 +35,8 @@ pub struct Spec {
     pub payload: Json,
     pub created_at: Timestamp,
     pub links: Arc<Links>,
+    /// The keys at creation.
+    pub flow: Arc<FlowKeys>,
 }
 
 /// A lifecycle by name and version.
@@ -113,7 +116,7 @@ pub struct Job {
     pub spec: Arc<Spec>,
     pub state: StateName,
     pub phase: Phase,
-    /// The number of transitions.
+    /// The number of transitions and amendments.
     pub seq: u32,
     /// From 1; 0 until the job enters a ready state for the first time.
     pub attempt: u32,
@@ -129,6 +132,20 @@ pub struct Job {
     pub output: Output,
     /// A cancel request that the worker has not confirmed.
     pub cancel: Option<Box<CancelRequest>>,
+    /// What amendments changed of the request.
+    pub amended: Option<Box<Amended>>,
+}
+
+/// Values that replace those of the request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Amended {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Box<FlowKeys>>,
 }
 
 /// The clocks of the present state.
@@ -382,7 +399,9 @@ named! {
 impl Job {
     /// Bytes in memory, about: the texts that callers choose, and the rest.
     pub fn bytes(&self) -> usize {
-        let texts = [Some(&self.spec.payload), self.output.result.as_ref(), self.output.checkpoint.as_ref()];
+        let amended = self.amended.as_ref().and_then(|amended| amended.payload.as_ref());
+        let texts =
+            [Some(&self.spec.payload), amended, self.output.result.as_ref(), self.output.checkpoint.as_ref()];
         JOB_BYTES + texts.into_iter().flatten().map(|text| text.as_str().len()).sum::<usize>()
     }
 
@@ -402,12 +421,26 @@ impl Job {
             times: Times::default(),
             output: Output::default(),
             cancel: None,
+            amended: None,
             spec,
         }
     }
 
     pub fn id(&self) -> JobId {
         self.spec.id
+    }
+
+    /// The payload after all amendments, as the next two.
+    pub fn payload(&self) -> &Json {
+        self.amended.as_ref().and_then(|amended| amended.payload.as_ref()).unwrap_or(&self.spec.payload)
+    }
+
+    pub fn priority(&self) -> i32 {
+        self.amended.as_ref().and_then(|amended| amended.priority).unwrap_or(self.spec.priority)
+    }
+
+    pub fn flow(&self) -> &FlowKeys {
+        self.amended.as_ref().and_then(|amended| amended.flow.as_deref()).unwrap_or(&self.spec.flow)
     }
 
     /// `run_at` as callers see it: in a state without a rule for claims, the time of the last transition.
@@ -461,6 +494,9 @@ impl Job {
     pub fn evolve(&mut self, event: &Event) {
         assert_eq!(event.seq, Some(self.seq + 1), "events of job {} have no gap", self.id());
         let facts = &event.facts;
+        if event.trigger == Trigger::Amend {
+            return self.amend(event);
+        }
         self.end_or_grant_lease(event);
         let was_active = self.phase == Phase::Active;
         self.state = event.to.clone();
@@ -475,6 +511,21 @@ impl Job {
         if self.lease.is_none() {
             self.cancel = None;
         }
+    }
+
+    fn amend(&mut self, event: &Event) {
+        self.seq += 1;
+        self.run_at = event.facts.run_at.unwrap_or(self.run_at);
+        self.clocks.due = event.facts.due;
+        self.times.updated_at = event.ts;
+        let facts = &event.facts;
+        if facts.payload.is_none() && facts.priority.is_none() && facts.flow.is_none() {
+            return;
+        }
+        let amended = self.amended.get_or_insert_default();
+        amended.payload = facts.payload.clone().or(amended.payload.take());
+        amended.priority = facts.priority.or(amended.priority);
+        amended.flow = facts.flow.clone().or(amended.flow.take());
     }
 
     fn end_or_grant_lease(&mut self, event: &Event) {

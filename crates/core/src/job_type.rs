@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::flow::Unique;
 use crate::id::{QueueName, StateName, TypeName};
 use crate::job::LifecycleRef;
 use crate::lifecycle::{Lifecycle, Policy, Trigger};
@@ -27,6 +28,8 @@ pub struct JobType {
     /// The type of the job that compensates a failed one.
     pub compensate_with: Option<TypeName>,
     pub payload_bytes_max: usize,
+    /// What happens to a new job with the key of another one.
+    pub unique: Option<Unique>,
 }
 
 impl JobType {
@@ -42,6 +45,7 @@ impl JobType {
             priority: 0,
             compensate_with: None,
             payload_bytes_max: limits::PAYLOAD_BYTES_MAX,
+            unique: None,
         }
     }
 }

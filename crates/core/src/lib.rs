@@ -18,6 +18,7 @@ pub mod dead_letter;
 pub mod decide;
 pub mod erasure;
 pub mod event;
+pub mod flow;
 pub mod fold;
 pub mod id;
 pub mod job;

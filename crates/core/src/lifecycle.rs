@@ -143,6 +143,8 @@ pub enum Trigger {
     LeaseExpired,
     Due,
     Disconnected,
+    /// Changes values of a job and no state. No lifecycle declares it.
+    Amend,
     /// A custom signal, declared by the lifecycle.
     Signal(Name),
 }
@@ -257,7 +259,7 @@ impl Phase {
 }
 
 impl Trigger {
-    /// All but the signals.
+    /// All that a lifecycle can declare, but the signals.
     pub const ALL: [Self; 14] = [
         Self::Create,
         Self::Claim,
@@ -275,12 +277,12 @@ impl Trigger {
         Self::Disconnected,
     ];
 
-    /// Parses the name in a file: `lease_expired`, `signal:approve`.
+    /// Parses the name in an event: `lease_expired`, `signal:approve`.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(signal) = text.strip_prefix("signal:") {
             return is_state_name(signal).then(|| Self::Signal(signal.into()));
         }
-        Self::ALL.into_iter().find(|trigger| trigger.plain() == text)
+        Self::ALL.into_iter().chain([Self::Amend]).find(|trigger| trigger.plain() == text)
     }
 
     fn plain(&self) -> &str {
@@ -299,6 +301,7 @@ impl Trigger {
             Self::LeaseExpired => "lease_expired",
             Self::Due => "due",
             Self::Disconnected => "disconnected",
+            Self::Amend => "amend",
             Self::Signal(name) => name.as_str(),
         }
     }

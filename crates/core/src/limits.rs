@@ -48,6 +48,8 @@ pub const ATTEMPTS_MAX: u32 = 1000;
 pub const PRIORITY_MAX: i32 = 1_000_000;
 /// The longest span: a hundred years.
 pub const SPAN_MS_MAX: u64 = 100 * 365 * 86_400_000;
+/// The longest span of flow control: 366 days.
+pub const FLOW_SPAN_MS_MAX: u64 = 366 * 86_400_000;
 /// The shortest lease.
 pub const LEASE_MS_MIN: u64 = 1000;
 /// Nesting of a payload.

@@ -29,6 +29,12 @@ pub enum Refusal {
     /// The verb needs the lease, and the caller does not hold it.
     #[error("job {job}: the lease with fence {} is no longer live ({cause})", shown(*.fence))]
     LeaseConflict { job: JobId, fence: Option<Fence>, cause: ConflictCause },
+    /// The job has changed since the caller read it.
+    #[error("job {job} has changed: its seq is {seq}")]
+    PreconditionFailed { job: JobId, seq: u32 },
+    /// The type's `unique` rule. `None` if the caller may not read the other job.
+    #[error("another job of this type has the same unique key")]
+    Duplicate { job: Option<JobId> },
     #[error("there is no {what} {name}")]
     NotFound { what: &'static str, name: String },
     #[error("there is no type {0}")]
@@ -89,6 +95,8 @@ impl Refusal {
             Self::InvalidTransition { .. } | Self::Unfinished { .. } => "invalid_transition",
             Self::RoleNotPermitted { .. } => "forbidden",
             Self::LeaseConflict { .. } => "lease_conflict",
+            Self::PreconditionFailed { .. } => "precondition_failed",
+            Self::Duplicate { .. } => "duplicate",
             Self::NotFound { .. } => "not_found",
             Self::UnknownType(_) => "unknown_type",
             Self::UnknownLifecycle(_) => "unknown_lifecycle",

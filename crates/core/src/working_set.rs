@@ -11,9 +11,10 @@ use crate::automation::{Automation, AutomationId, AutomationKind};
 use crate::command::{ClaimFilter, Command, CommandEnvelope, KeyId};
 use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
-use crate::decide::key;
+use crate::decide::{key, unique};
 use crate::event::{AuditLine, Event, LogLine, Telemetry};
-use crate::id::{Fence, JobId, Name, QueueName, UserId, WorkerId};
+use crate::flow::FlowKeys;
+use crate::id::{Fence, JobId, Name, QueueName, TypeName, UserId, WorkerId};
 use crate::job::{Job, LifecycleRef};
 use crate::node::NodeRecord;
 use crate::session::Session;
@@ -22,7 +23,7 @@ use crate::worker::WorkerRecord;
 
 /// What a batch needs in memory.
 ///
-/// A store also loads what follows from it: the jobs that key records name, the job that a loaded job compensates, and
+/// A store also loads what follows from it: the records of unique keys, the jobs that key records name, the job that a loaded job compensates, and
 /// the account of each loaded job that has a cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
@@ -40,6 +41,8 @@ pub struct Reads {
     /// Storage paths whose garbage records are needed.
     pub garbage: BTreeSet<String>,
     pub automations: BTreeSet<AutomationId>,
+    /// Jobs of which the record of the unique key is needed, if they have one.
+    pub unique_of: BTreeSet<JobId>,
 }
 
 impl Reads {
@@ -58,6 +61,7 @@ impl Reads {
         match &envelope.command {
             Command::Create(create) => {
                 self.keys.extend(key::candidates(create));
+                self.keys.extend(unique_record(&create.job_type, &create.flow));
                 self.accounts.extend(create.user_id.clone());
             }
             Command::Claim(claim) => {
@@ -65,9 +69,16 @@ impl Reads {
             }
             Command::DismissDeadLetter { job, .. } | Command::Purge(job) | Command::Delete { job, .. } => {
                 self.dead_letters.insert(*job);
+                self.unique_of.insert(*job);
             }
             Command::Retry(retry) => {
                 self.jobs.insert(retry.id);
+                self.unique_of.insert(retry.job);
+            }
+            Command::Amend(amend) => {
+                self.unique_of.insert(amend.job);
+                let flow = amend.flow.as_ref();
+                self.keys.extend(flow.and_then(|flow| unique_record(&amend.job_type, flow)));
             }
             Command::GrantCredits { user, .. } => {
                 self.accounts.insert(user.clone());
@@ -81,6 +92,7 @@ impl Reads {
             Command::Fire(fire) => {
                 self.automation(AutomationKind::Schedule, &fire.schedule);
                 if let Some((_, Ok(create))) = &fire.occurrence {
+                    self.keys.extend(unique_record(&create.job_type, &create.flow));
                     self.accounts.extend(create.user_id.clone());
                 }
             }
@@ -127,6 +139,7 @@ impl Reads {
             Command::DeleteErased { user, job } => {
                 self.erasure(user);
                 self.dead_letters.insert(*job);
+                self.unique_of.insert(*job);
             }
             Command::FinishErasure(user) => {
                 self.erasure(user);
@@ -145,7 +158,12 @@ impl Reads {
     }
 }
 
-/// The record of a used idempotency key.
+/// The record of a unique key, if a job has one.
+fn unique_record(job_type: &TypeName, flow: &FlowKeys) -> Option<KeyId> {
+    flow.unique.as_ref().map(|key| unique::record_id(job_type, key))
+}
+
+/// The record of a used idempotency key, or of the jobs that have a unique key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
     pub id: KeyId,
@@ -251,6 +269,13 @@ pub struct AssetChanges {
 impl Changes {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+impl Reads {
+    /// The record of the unique key of a loaded job, if it is needed.
+    pub fn record_of(&self, job: &Job) -> Option<KeyId> {
+        if self.unique_of.contains(&job.id()) { unique_record(&job.spec.job_type, job.flow()) } else { None }
     }
 }
 

@@ -1,15 +1,17 @@
 //! Admission of new jobs, on the caller's task before the batch: checks the payload against the type's schema and guard,
-//! assigns the id, and computes derived keys. `now` in a guard is this node's estimate of the store's time.
+//! assigns the id, and computes derived keys and the keys of flow control. `now` in a guard is this node's estimate of the store's time.
 
 use std::sync::Mutex;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tenure_core::command::IdempotencyKey;
+use tenure_core::command::{Amend, IdempotencyKey, Reader};
+use tenure_core::flow::FlowKeys;
+use tenure_core::job::Job;
 use tenure_core::json::Json;
 
 use crate::catalog::{ActiveDefinitions, CompiledType};
-use crate::guard::GuardInput;
+use crate::guard::{GuardInput, KeyInput};
 use crate::prelude::*;
 use crate::schema::SchemaError;
 
@@ -29,6 +31,19 @@ pub struct NewJob {
     pub when: When,
     pub links: Links,
     pub key: Option<IdempotencyKey>,
+    /// Existing jobs that the caller may read.
+    pub reader: Reader,
+}
+
+/// New values of a job that no worker holds. `None` stays.
+#[derive(Clone, Debug, Default)]
+pub struct Amendment {
+    pub payload: Option<Json>,
+    pub priority: Option<i32>,
+    pub run_at: Option<Timestamp>,
+    /// Refused unless this is the job's `seq`.
+    pub if_seq: Option<u32>,
+    pub key: Option<IdempotencyKey>,
 }
 
 impl NewJob {
@@ -46,6 +61,7 @@ impl NewJob {
             when: When::Now,
             links: Links::default(),
             key: None,
+            reader: Reader::default(),
         }
     }
 
@@ -91,28 +107,29 @@ pub(crate) fn admit(
         return Err(Refusal::TooLarge { what: "payload", limit: job_type.payload_bytes_max });
     }
     let mut key = new.key.clone().map_or(CreationKey::None, CreationKey::Given);
-    if compiled.schema.is_some() || compiled.guard.is_some() || derives {
-        // A payload that was stored by an earlier version and is submitted again may be unreadable.
-        let payload = new.payload.to_value().map_err(|flaw| {
-            Refusal::ValidationFailed(vec![Pointed {
-                pointer: "#/payload".to_owned(),
-                detail: flaw.to_string(),
-            }])
-        })?;
-        if let Some(schema) = &compiled.schema {
-            let pointed = |SchemaError { pointer, detail }| Pointed { pointer, detail };
-            let flaws: Vec<_> = schema.check(&payload).into_iter().map(pointed).collect();
-            if !flaws.is_empty() {
-                return Err(Refusal::ValidationFailed(flaws));
-            }
-        }
-        check_guard(compiled, &new, &payload, now)?;
+    let mut flow = FlowKeys::default();
+    if compiled.reads_payload() || derives {
+        let payload = readable(&new.payload)?;
+        let queue = new.queue.as_ref().unwrap_or(&job_type.queue);
+        let job = Described { job_type: &new.job_type, queue, user_id: new.user_id.as_ref() };
+        flow = check(compiled, &job, &payload, now)?;
         if let Some(lifecycle) = lifecycle.filter(|_| derives) {
             key = derived_key(lifecycle, &new, &payload, now);
         }
     }
     let NewJob {
-        by, job_type, payload, lifecycle, user_id, queue, priority, max_attempts, when, links, ..
+        by,
+        job_type,
+        payload,
+        lifecycle,
+        user_id,
+        queue,
+        priority,
+        max_attempts,
+        when,
+        links,
+        reader,
+        ..
     } = new;
     let create = Create {
         id,
@@ -126,20 +143,78 @@ pub(crate) fn admit(
         when,
         links,
         key,
+        flow,
+        reader,
         throttled: None,
     };
     Ok(CommandEnvelope { by, key: None, command: Command::Create(Box::new(create)) })
 }
 
+/// Checks the new payload of a job like that of a new one and builds the command, or refuses.
+pub(crate) fn amend(
+    active: &ActiveDefinitions,
+    by: CommandOrigin,
+    job: &Job,
+    amendment: Amendment,
+    now: Timestamp,
+) -> Result<CommandEnvelope, Refusal> {
+    let spec = &job.spec;
+    let Amendment { payload, priority, run_at, if_seq, key } = amendment;
+    let compiled = active.compiled_type(spec.job_type.as_str());
+    let compiled = compiled.ok_or_else(|| Refusal::UnknownType(spec.job_type.clone()))?;
+    let mut flow = None;
+    if let Some(new) = &payload {
+        let job = Described { job_type: &spec.job_type, queue: &spec.queue, user_id: spec.user_id.as_ref() };
+        flow = Some(check(compiled, &job, &readable(new)?, now)?);
+    }
+    let (id, job_type) = (job.id(), spec.job_type.clone());
+    let amend = Amend { job: id, job_type, payload, priority, run_at, flow, if_seq };
+    Ok(CommandEnvelope { by, key, command: Command::Amend(Box::new(amend)) })
+}
+
+/// What guards and keys see of a job besides its payload.
+struct Described<'a> {
+    job_type: &'a TypeName,
+    queue: &'a QueueName,
+    user_id: Option<&'a UserId>,
+}
+
+/// A payload that was stored by an earlier version and is submitted again may be unreadable.
+fn readable(payload: &Json) -> Result<Value, Refusal> {
+    payload.to_value().map_err(|flaw| Refusal::invalid("#/payload", flaw.to_string()))
+}
+
+/// Schema, then guard, then keys.
+fn check(
+    compiled: &CompiledType,
+    job: &Described<'_>,
+    payload: &Value,
+    now: Timestamp,
+) -> Result<FlowKeys, Refusal> {
+    if let Some(schema) = &compiled.schema {
+        let pointed = |SchemaError { pointer, detail }| Pointed { pointer, detail };
+        let flaws: Vec<_> = schema.check(payload).into_iter().map(pointed).collect();
+        if !flaws.is_empty() {
+            return Err(Refusal::ValidationFailed(flaws));
+        }
+    }
+    check_guard(compiled, job, payload, now)?;
+    let (user_id, job_type) = (job.user_id.map(UserId::as_str), job.job_type.as_str());
+    let input = KeyInput { payload, user_id, job_type, queue: job.queue.as_str() };
+    let unique = compiled.unique_key.as_ref().map(|key| key.value(&input)).transpose();
+    let unique = unique.map_err(|error| Refusal::invalid("#/payload", error.to_string()))?;
+    Ok(FlowKeys { unique: unique.flatten().map(Into::into) })
+}
+
 fn check_guard(
     compiled: &CompiledType,
-    new: &NewJob,
+    job: &Described<'_>,
     payload: &Value,
     now: Timestamp,
 ) -> Result<(), Refusal> {
     let Some(guard) = &compiled.guard else { return Ok(()) };
-    let input = GuardInput { payload, user_id: new.user_id.as_deref(), now_ms: now.0 };
-    let rejected = |detail: String| Refusal::GuardRejected { job_type: new.job_type.clone(), detail };
+    let input = GuardInput { payload, user_id: job.user_id.map(UserId::as_str), now_ms: now.0 };
+    let rejected = |detail: String| Refusal::GuardRejected { job_type: job.job_type.clone(), detail };
     match guard.admits(&input) {
         Ok(true) => Ok(()),
         Ok(false) => Err(rejected(format!("{} is false", guard.source()))),

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tenure_core::flow::Unique;
 use tenure_core::job_type::{CATCH_ALL, JobType};
 use tenure_core::lifecycle::Backoff;
 
-use crate::guard::{Guard, GuardFlaw};
+use crate::guard::{Guard, GuardFlaw, KeyExpression};
 use crate::prelude::*;
 use crate::schema::Schema;
 
@@ -48,6 +49,15 @@ pub struct TypeDefinition {
     pub cancel_grace: Option<Millis>,
     pub backoff: Option<Backoff>,
     pub timeouts: Vec<(String, Millis)>,
+    pub unique: Option<UniqueDefinition>,
+}
+
+/// A rule for jobs with the same key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniqueDefinition {
+    /// An expression over `payload`, `user_id`, `type` and `queue`.
+    pub key: String,
+    pub rule: Unique,
 }
 
 impl TypeDefinition {
@@ -56,11 +66,18 @@ impl TypeDefinition {
     }
 }
 
-/// The compiled schema and guard of a type.
+/// The compiled schema, guard and keys of a type.
 #[derive(Debug, Default)]
 pub(crate) struct CompiledType {
     pub(crate) schema: Option<Schema>,
     pub(crate) guard: Option<Guard>,
+    pub(crate) unique_key: Option<KeyExpression>,
+}
+
+impl CompiledType {
+    pub(crate) fn reads_payload(&self) -> bool {
+        self.schema.is_some() || self.guard.is_some() || self.unique_key.is_some()
+    }
 }
 
 #[derive(Debug)]
@@ -97,7 +114,10 @@ fn compile_type(definition: &TypeDefinition) -> Result<CompiledType, String> {
     let schema = schema.map_err(|flaw| format!("the schema of type {name}: {}", flaw.message))?;
     let place =
         |flaw: GuardFlaw| format!("the guard of type {name}, at byte {}: {}", flaw.start, flaw.message);
-    Ok(CompiledType { schema, guard: guard.map_err(place)? })
+    let key = definition.unique.as_ref().map(|unique| KeyExpression::parse(&unique.key)).transpose();
+    let key = key
+        .map_err(|flaw| format!("the unique key of type {name}, at byte {}: {}", flaw.start, flaw.message));
+    Ok(CompiledType { schema, guard: guard.map_err(place)?, unique_key: key? })
 }
 
 fn job_type(definition: &TypeDefinition, catalog: &Catalog) -> Result<JobType, String> {
@@ -125,5 +145,6 @@ fn job_type(definition: &TypeDefinition, catalog: &Catalog) -> Result<JobType, S
     job_type.payload_bytes_max = definition.payload_bytes_max.unwrap_or(job_type.payload_bytes_max);
     job_type.timeouts =
         definition.timeouts.iter().map(|(state, span)| (state.as_str().into(), *span)).collect();
+    job_type.unique = definition.unique.as_ref().map(|unique| unique.rule);
     Ok(job_type)
 }

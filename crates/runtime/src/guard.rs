@@ -12,7 +12,7 @@
 //! method   = size | startsWith | endsWith | contains | matches
 //! primary  = literal | name | type | function "(" expr ")" | "(" expr ")" | list | map
 //! function = size | has | int | double | string | type
-//! name     = payload | user_id | now           now: milliseconds since 1970, an int
+//! name     = payload | user_id | now           now: milliseconds since 1970, an int; in a key: type and queue instead
 //! type     = bool | int | double | string | list | map | null_type
 //! literal  = null | true | false | 42 | 0x2a | 4.2e1 | "text" | 'text' | r"raw"
 //! list     = "[" [ expr { "," expr } ] "]"      map = "{" [ expr ":" expr { "," expr ":" expr } ] "}"
@@ -27,6 +27,7 @@
 
 mod ast;
 mod eval;
+mod key;
 mod lex;
 mod names;
 mod operate;
@@ -36,6 +37,7 @@ mod value;
 use serde_json::Value as Json;
 use tenure_core::limits::PAYLOAD_BYTES_MAX;
 
+pub use key::{KEY_BYTES_MAX, KeyError, KeyExpression, KeyInput};
 pub(crate) use parse::pattern_reason;
 
 /// The length of a guard's text.
@@ -76,7 +78,9 @@ impl Guard {
 
     /// Whether the job may be created. An error counts as a refusal.
     pub fn admits(&self, input: &GuardInput<'_>) -> Result<bool, GuardError> {
-        eval::admits(&self.source, &self.root, *input)
+        let GuardInput { payload, user_id, now_ms } = *input;
+        let scope = Scope { payload, user_id, now_ms, job_type: "", queue: "" };
+        eval::admits(&self.source, &self.root, scope)
     }
 }
 
@@ -87,6 +91,16 @@ pub struct GuardInput<'a> {
     /// Null in the guard if there is none.
     pub user_id: Option<&'a str>,
     pub now_ms: i64,
+}
+
+/// The variables of an evaluation. The parser admits those that the expression may use.
+#[derive(Clone, Copy, Debug)]
+struct Scope<'a> {
+    payload: &'a Json,
+    user_id: Option<&'a str>,
+    now_ms: i64,
+    job_type: &'a str,
+    queue: &'a str,
 }
 
 /// Why a text is not a valid guard, and where.

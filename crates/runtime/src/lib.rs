@@ -36,8 +36,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-pub use admission::NewJob;
-pub use catalog::{Definitions, TypeDefinition};
+pub use admission::{Amendment, NewJob};
+pub use catalog::{Definitions, TypeDefinition, UniqueDefinition};
 pub use erasure::ErasureProgress;
 pub use failure::{Failure, StartError};
 pub use job_watch::Watch;
@@ -189,6 +189,19 @@ impl Runtime {
             Err(refusal) => Ok(Err(refusal)),
         };
         admitted.into_iter().map(answer).collect()
+    }
+
+    /// Changes values of a job that no worker holds.
+    pub async fn amend(
+        &self,
+        by: CommandOrigin,
+        job: &tenure_core::job::Job,
+        amendment: Amendment,
+    ) -> Answer {
+        match admission::amend(&self.inner.active(), by, job, amendment, self.inner.clock.now()) {
+            Ok(envelope) => self.inner.submit(envelope).await,
+            Err(refusal) => Ok(Err(refusal)),
+        }
     }
 
     /// Claims jobs for a worker of the embedding program, waiting up to `wait` for one to become ready. The leases are bound

@@ -21,6 +21,8 @@ pub struct Committed {
     pub transitions: Vec<Transition>,
     /// In order.
     pub ended_attempts: Vec<EndedAttempt>,
+    /// The type of each amended job.
+    pub amended: Vec<TypeName>,
     pub renewals: u64,
     pub conflicts: u64,
     /// The job after each accepted progress report.
@@ -94,7 +96,10 @@ fn is_success(phase: Phase) -> bool {
 
 impl Committed {
     pub(crate) fn of(set: &WorkingSet, commands: &[CommandEnvelope], answers: &[CommandResult]) -> Self {
-        let events = set.changes.appended.events.iter().filter(|event| event.seq.is_some());
+        let numbered = set.changes.appended.events.iter().filter(|event| event.seq.is_some());
+        let (amendments, events): (Vec<_>, Vec<_>) =
+            numbered.partition(|event| event.trigger == Trigger::Amend);
+        let events = events.into_iter();
         let ended = events.clone().filter(|event| event.facts.lease_end.is_some());
         let telemetry = set.changes.appended.telemetry.iter();
         let renewed = |signal: &Signal| matches!(signal, Signal::JobLeaseRenewed);
@@ -114,6 +119,7 @@ impl Committed {
             progressed,
             cancelling,
             purged: set.changes.jobs.purged.iter().map(|id| Arc::clone(&set.jobs[id])).collect(),
+            amended: amendments.iter().map(|event| set.jobs[&event.job_id].spec.job_type.clone()).collect(),
             ended_attempts: ended.map(|event| ended_attempt(set, event)).collect(),
             transitions: events.map(|event| transition(set, event)).collect(),
             renewals: telemetry.filter(|line| renewed(&line.signal)).count() as u64,

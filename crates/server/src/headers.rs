@@ -1,4 +1,4 @@
-//! Request headers: trace context, `Prefer`, `Idempotency-Key`.
+//! Request headers: trace context, `Prefer`, `Idempotency-Key`, `If-Match`.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -56,6 +56,24 @@ impl ReturnPreference {
             Some(value) if value.eq_ignore_ascii_case("minimal") => Self::Minimal,
             _ => Self::Whole,
         }
+    }
+}
+
+/// The `seq` that a job must have to be changed: a number, bare or as an entity tag.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IfMatch(pub(crate) Option<u32>);
+
+impl<S: Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        let mut given = parts.headers.get_all(http::header::IF_MATCH).iter();
+        let Some(value) = given.next() else { return Ok(Self(None)) };
+        let number = value.to_str().ok().and_then(key_text);
+        let number = number.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let seq = number.and_then(|text| text.parse().ok()).filter(|_| given.next().is_none());
+        let bad = || Problem::malformed("#", "If-Match must be the `seq` of the job, once");
+        seq.map(|seq| Self(Some(seq))).ok_or_else(bad)
     }
 }
 

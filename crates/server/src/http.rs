@@ -104,6 +104,7 @@ impl Serialize for OutputAnswer {
                 let extras = JobExtras { replayed: *replayed, ignored: *ignored, ..JobExtras::default() };
                 wire::job_with(job, now, extras).serialize(to)
             }
+            CommandOutput::Amended(job) => wire::job(job, now).serialize(to),
             CommandOutput::Heartbeat { lease, cancel } => {
                 wire::heartbeat_answer(lease, *cancel, now).serialize(to)
             }
@@ -150,6 +151,9 @@ pub(crate) fn brief(
     preference: ReturnPreference,
 ) -> Option<JobBriefOf<Borrowed<'static>>> {
     match output {
+        CommandOutput::Amended(job) if preference == ReturnPreference::Minimal => {
+            Some(wire::brief(job, JobExtras::default()))
+        }
         CommandOutput::Job { job, replayed, ignored } if preference == ReturnPreference::Minimal => {
             let extras = JobExtras { replayed: *replayed, ignored: *ignored, ..JobExtras::default() };
             Some(wire::brief(job, extras))

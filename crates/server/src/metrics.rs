@@ -39,6 +39,7 @@ type TransitionKey = (LifecycleName, Option<StateName>, StateName);
 struct TypeCounters {
     label: String,
     claims: Counter,
+    amendments: Counter,
     expiries: Counter,
     retries: Counter,
     waits: Histogram,
@@ -56,6 +57,7 @@ pub(crate) struct Metrics {
     /// Declared types have labels; all others share the catch-all's, so that callers cannot create labels.
     types: RwLock<BTreeMap<TypeName, TypeCounters>>,
     claims: Family<Labels<1>, Counter>,
+    amendments: Family<Labels<1>, Counter>,
     conflicts: Counter,
     renewals: Counter,
     expiries: Family<Labels<1>, Counter>,
@@ -81,6 +83,7 @@ impl Metrics {
         to.register("build", "Version of this node and kind of its store", Info::new(owned(build)));
         let metrics = Self {
             claims: register(to, "claims", "Jobs claimed by commits of this node"),
+            amendments: register(to, "amendments", "Jobs amended by commits of this node"),
             conflicts: register(to, "claim_conflicts", "Lease conflicts answered by this node"),
             renewals: register(to, "lease_renewals", "Leases renewed by commits of this node"),
             expiries: register(to, "lease_expiries", "Leases lost, by commits of this node"),
@@ -114,6 +117,7 @@ impl Metrics {
         let of = owned([("type", &label)]);
         TypeCounters {
             claims: self.claims.get_or_create_owned(&of),
+            amendments: self.amendments.get_or_create_owned(&of),
             expiries: self.expiries.get_or_create_owned(&of),
             retries: self.retries.get_or_create_owned(&of),
             waits: self.waits.get_or_create_owned(&of),
@@ -154,8 +158,12 @@ impl Metrics {
         self.conflicts.inc_by(committed.conflicts);
         self.renewals.inc_by(committed.renewals);
         let types = self.types.read().expect("the lock is never poisoned");
+        let counters = |name: &TypeName| types.get(name).unwrap_or_else(|| &types[CATCH_ALL]);
         for it in &committed.transitions {
-            self.count_transition(types.get(&it.job_type).unwrap_or_else(|| &types[CATCH_ALL]), it);
+            self.count_transition(counters(&it.job_type), it);
+        }
+        for job_type in &committed.amended {
+            counters(job_type).amendments.inc();
         }
     }
 

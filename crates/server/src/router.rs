@@ -62,7 +62,7 @@ handlers! {
     reports: StartJob | HeartbeatJob | ReportProgress | SucceedJob | PartialJob | FailJob | RejectJob | ReleaseJob
         | ConfirmCancel;
     jobs: CreateJob => create, ListJobs => list, CreateJobs => create_batch, GetJob => get,
-        DeleteJob => delete, ReplayJob => replay, ExplainJob => explain, CancelJob => cancel, RetryJob => retry,
+        AmendJob => amend, DeleteJob => delete, ReplayJob => replay, ExplainJob => explain, CancelJob => cancel, RetryJob => retry,
         DeadLetterJob => dead_letter, SignalJob => signal;
     history: ListJobEvents => list;
     bulk: ActOnJobs => act;
@@ -100,6 +100,7 @@ fn route<H: Handler<T, App>, T: 'static>(id: CallId, handler: H) -> MethodRouter
     let method = match call.method {
         Method::Get => MethodFilter::GET,
         Method::Post => MethodFilter::POST,
+        Method::Patch => MethodFilter::PATCH,
         Method::Delete => MethodFilter::DELETE,
     };
     if call.access == Access::Public {
@@ -143,7 +144,8 @@ fn reserve(id: CallId, app: &App, parts: &Parts, limit: BodyLimit) -> Result<Bod
         return Err(Failure::Overloaded.into());
     }
     let has_body = parts.headers.contains_key(header::TRANSFER_ENCODING) || parts.version >= Version::HTTP_2;
-    let unknown = if has_body && parts.method == axum::http::Method::POST { limit.0 } else { 0 };
+    let takes_body = matches!(id.call().method, Method::Post | Method::Patch);
+    let unknown = if has_body && takes_body { limit.0 } else { 0 };
     // An upload is never in memory as a whole.
     let is_streamed = id == CallId::AddJobAsset;
     let bytes = declared_length(&parts.headers).map_or(unknown, |length| limit.0.min(length as usize));

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 pub use tenure_api::Right;
 use tenure_core::api_key::Scopes;
+use tenure_core::command::Reader;
 use tenure_core::command_origin::CommandOrigin;
 use tenure_core::id::Actor;
 use tenure_core::job::Spec;
@@ -176,13 +177,20 @@ impl Caller {
         priority.map_or(Ok(()), |priority| self.may_create_with(priority))
     }
 
+    /// The existing jobs that a creation may answer with.
+    pub fn reader(&self) -> Reader {
+        let own_user = (!self.sees_all_users()).then(|| self.user.clone());
+        Reader { own_user, scopes: Arc::clone(&self.scopes) }
+    }
+
     /// Refuses a copy of a job that is out of scope.
     pub fn may_create_like(&self, spec: &Spec) -> Result<()> {
         in_scope(self.has_in_scope(spec), &spec.job_type)?;
         self.may_create_with(spec.priority)
     }
 
-    fn may_create_with(&self, priority: i32) -> Result<()> {
+    /// Refuses a priority that is out of scope.
+    pub fn may_create_with(&self, priority: i32) -> Result<()> {
         if self.scopes.admits_priority(priority) {
             return Ok(());
         }

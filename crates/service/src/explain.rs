@@ -160,7 +160,7 @@ fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<NextStep> {
             | Trigger::Release => &["worker"],
             Trigger::Reject if job.phase.is_leased() => &["worker"],
             Trigger::Reject | Trigger::DeadLetter => &["operator"],
-            Trigger::Signal(_) | Trigger::Cancel | Trigger::Create => &["owner", "operator"],
+            Trigger::Signal(_) | Trigger::Cancel | Trigger::Create | Trigger::Amend => &["owner", "operator"],
             Trigger::Timeout | Trigger::LeaseExpired | Trigger::Due => &["clock"],
             Trigger::Disconnected => &["connection"],
         }

@@ -29,6 +29,8 @@ pages! {
     MethodNotAllowed "method_not_allowed",
     InvalidTransition "invalid_transition",
     LeaseConflict "lease_conflict",
+    Duplicate "duplicate",
+    PreconditionFailed "precondition_failed",
     TooLarge "too_large",
     UnsupportedMediaType "unsupported_media_type",
     Misdirected "misdirected",
@@ -196,6 +198,12 @@ impl From<Refusal> for Problem {
                     "job_id": job, "current_state": current_state, "trigger": "delete", "allowed": allowed,
                 });
                 (ProblemCode::InvalidTransition, extra)
+            }
+            Refusal::PreconditionFailed { job, seq } => {
+                (ProblemCode::PreconditionFailed, json!({ "job_id": job, "seq": seq }))
+            }
+            Refusal::Duplicate { job } => {
+                (ProblemCode::Duplicate, job.map_or(Value::Null, |job| json!({ "job_id": job })))
             }
             Refusal::LeaseConflict { job, fence, cause } => {
                 let extra = json!({ "job_id": job, "fence": fence, "cause": cause.to_string() });

@@ -128,6 +128,9 @@ fn describe_reply(cluster: &Cluster, reply: &Reply) -> String {
                 };
                 format!("job {} is {}, seq {}{how}", cluster.trace.label(job.id()), job.state, job.seq)
             }
+            CommandOutput::Amended(job) => {
+                format!("job {} is amended, seq {}", cluster.trace.label(job.id()), job.seq)
+            }
             CommandOutput::Claimed { jobs, replayed } => {
                 let one =
                     |job: &Arc<Job>| format!("job {} fence {}", cluster.trace.label(job.id()), job.fence);

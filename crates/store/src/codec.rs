@@ -59,6 +59,7 @@ pub(crate) fn spec(row: &mut RowReader<'_>) -> Result<Spec> {
             compensates: row.get::<Option<Uuid>>()?.map(JobId),
         }
         .shared(),
+        flow: parse(row.get()?, || corrupt("flow"))?.map_or_else(Arc::default, Arc::from),
     })
 }
 
@@ -78,7 +79,8 @@ pub(crate) fn spec_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Spec>) {
         .with(|spec| spec.links.traceparent.as_deref())
         .with(|spec| spec.links.idempotency_key.as_deref())
         .with(|spec| spec.links.retry_of.map(|id| id.0))
-        .with(|spec| spec.links.compensates.map(|id| id.0));
+        .with(|spec| spec.links.compensates.map(|id| id.0))
+        .with(|spec| (!spec.flow.is_empty()).then(|| text(&*spec.flow)));
 }
 
 /// The columns of `job_states` after the id.
@@ -110,6 +112,7 @@ pub(crate) fn state(row: &mut RowReader<'_>, spec: Arc<Spec>) -> Result<Job> {
     let progress = parse(row.get()?, || corrupt("progress"))?;
     let cancel = parse(row.get()?, || corrupt("cancel"))?;
     let log_count = number(row.get::<i64>()?, || corrupt("log_count"))?;
+    let amended = parse(row.get()?, || corrupt("amended"))?;
     let output = Output { error, result, checkpoint, progress, log_count };
     let job = Job {
         spec,
@@ -126,6 +129,7 @@ pub(crate) fn state(row: &mut RowReader<'_>, spec: Arc<Spec>) -> Result<Job> {
         times,
         output,
         cancel,
+        amended,
     };
     if job.next_clock() != clock_at {
         return Err(corrupt("clock_at is not the first of its clocks"));
@@ -162,7 +166,8 @@ pub(crate) fn state_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Job>) {
         .with(|job| job.output.checkpoint.as_ref().map(Json::as_str))
         .with(|job| job.output.progress.as_deref().map(text))
         .with(|job| job.cancel.as_deref().map(text))
-        .with(|job| job.output.log_count);
+        .with(|job| job.output.log_count)
+        .with(|job| job.amended.as_deref().map(text));
 }
 
 /// The columns of `jobs` and `job_states` together.

@@ -397,7 +397,7 @@ impl ReadyJob {
         Self {
             id: job.id(),
             key: Arc::new(count_key(job)),
-            priority: job.spec.priority,
+            priority: job.priority(),
             run_at: job.run_at,
             clock: job.next_clock(),
         }
@@ -411,7 +411,7 @@ impl ReadyJob {
 impl LiveJob {
     fn rank(&self) -> Rank {
         match self {
-            Self::Complete(job) => (Reverse(job.spec.priority), job.run_at, job.id()),
+            Self::Complete(job) => (Reverse(job.priority()), job.run_at, job.id()),
             Self::Indexed(ready) => ready.rank(),
             Self::IndexedBusy(_) => unreachable!("only ready jobs have a rank"),
         }
@@ -420,8 +420,9 @@ impl LiveJob {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, When};
+    use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, Reader, When};
     use tenure_core::decide::decide_batch;
+    use tenure_core::flow::FlowKeys;
     use tenure_core::job_type::{Catalog, JobType};
     use tenure_core::json::Json;
     use tenure_core::lifecycle::Lifecycle;
@@ -443,6 +444,8 @@ mod tests {
             when: When::In(Millis(1000 - n)),
             links: Links::default(),
             key: CreationKey::None,
+            flow: FlowKeys::default(),
+            reader: Reader::default(),
             throttled: None,
         };
         CommandEnvelope { by: "test".into(), key: None, command: Command::Create(Box::new(create)) }

@@ -3,10 +3,12 @@
 use super::shared::*;
 use super::{Body, Header, Parameter};
 use crate::problem::ProblemCode::{
-    GuardRejected, InsufficientCredits, InvalidTransition, LeaseConflict, NotFound, RangeNotSatisfiable,
-    UnknownType, ValidationFailed,
+    Duplicate, GuardRejected, InsufficientCredits, InvalidTransition, LeaseConflict, NotFound,
+    PreconditionFailed, RangeNotSatisfiable, UnknownType, ValidationFailed,
 };
-use crate::request::{Cancel, GiveUp, JobAction, JobFilter, NewAsset, NewJob, NewJobs, NewLogLines, Signal};
+use crate::request::{
+    Amend, Cancel, GiveUp, JobAction, JobFilter, NewAsset, NewJob, NewJobs, NewLogLines, Signal,
+};
 use crate::schema::Schema::{AnyOf, Json, Page, Ref, Text};
 use crate::schema::{Described as _, NextCursor, Schema, of};
 use crate::values::ANY_UUID;
@@ -24,11 +26,11 @@ const ASSET_ID: Parameter = path("asset", "The asset's id.", ANY_UUID, "");
 
 calls! { Jobs:
     Post "/api/jobs" CreateJob ManageJobs "Create a job" {
-        about: "Checks in this order: the type exists, its schema, its guard, the idempotency key, limits, credits. The first failed check decides. The answer is sent after the job is durable.",
+        about: "Checks in this order: the type exists, its schema, its guard, its keys, the idempotency key, the unique key, limits, credits. The first failed check decides. The answer is sent after the job is durable.",
         parameters: &[TRACEPARENT, PREFER],
         body: Body::Json(of::<NewJob>(), r#"{"type":"index","payload":{"url":"https://example.com/"},"priority":5}"#),
         answers: CREATED,
-        problems: &[InsufficientCredits, UnknownType, ValidationFailed, GuardRejected],
+        problems: &[InsufficientCredits, Duplicate, UnknownType, ValidationFailed, GuardRejected],
     }
     Get "/api/jobs" ListJobs ReadJobs "List jobs, newest first" {
         parameters: &[LIMIT, CURSOR],
@@ -48,6 +50,13 @@ calls! { Jobs:
     }
     Get "/api/jobs/{id}" GetJob ReadJobs "Get a job" {
         parameters: &[JOB_ID], answers: &[ok("The job.", Ref("Job"))], problems: &[NotFound],
+    }
+    Patch "/api/jobs/{id}" AmendJob ManageJobs "Change the payload, priority or time of a job" {
+        about: "For jobs in ready and waiting states. The type's schema, guard, size limits and keys are checked as for a new job. The state stays, and the history gets one event, `job_amended`; unchanged values make no event. With `If-Match`, a job whose `seq` is another is not changed.",
+        parameters: &[JOB_ID, header("If-Match", "The `seq` that the job must have.", Json(r#"{"type":"string","pattern":"^(\"[0-9]{1,9}\"|[0-9]{1,9})$"}"#)), PREFER],
+        body: Body::Json(of::<Amend>(), r#"{"priority":7}"#),
+        answers: CHANGED,
+        problems: &[NotFound, InvalidTransition, PreconditionFailed, UnknownType, ValidationFailed, GuardRejected],
     }
     Delete "/api/jobs/{id}" DeleteJob Operate "Delete a finished job" {
         about: "The job is deleted with its events, logs, assets and dead letter. An audit line and the ledger lines stay. An unfinished job is refused: cancel it first.",

@@ -60,6 +60,24 @@ pub(crate) enum JobCommand {
     Retry(TargetArgs),
     /// Delete finished jobs with their events, logs, assets and dead letters
     Delete(TargetArgs),
+    /// Change a job that no worker holds
+    #[command(group = clap::ArgGroup::new("values").required(true).multiple(true))]
+    Edit {
+        /// Id of the job, or a unique prefix
+        job: String,
+        /// New payload: JSON, @FILE, or - for stdin
+        #[arg(short, long, value_name = "JSON|@FILE|-", group = "values")]
+        payload: Option<String>,
+        /// New priority; higher is claimed first
+        #[arg(long, allow_negative_numbers = true, group = "values")]
+        priority: Option<i32>,
+        /// New earliest time, such as 2026-11-16T12:00:00Z, or a duration from now, such as 1h
+        #[arg(long, value_name = "TIME", value_parser = time, group = "values")]
+        run_at: Option<TimeArg>,
+        /// Change it only if its seq is this number
+        #[arg(long, value_name = "SEQ")]
+        if_match: Option<u64>,
+    },
     /// Wait until a job has finished
     Wait {
         /// Id of the job, or a unique prefix
@@ -233,12 +251,13 @@ pub(crate) struct EventsArgs {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TimeArg {
     At(Timestamp),
-    Ago(Millis),
+    /// Before now in a filter, after now in a new time.
+    Span(Millis),
 }
 
 pub(crate) fn time(text: &str) -> Result<TimeArg, String> {
     let at = Timestamp::parse(text).map(TimeArg::At);
-    at.or_else(|| Millis::parse(text).map(TimeArg::Ago))
+    at.or_else(|| Millis::parse(text).map(TimeArg::Span))
         .ok_or_else(|| "expected a time such as 2026-11-16T12:00:00Z or a duration such as 1h".to_owned())
 }
 

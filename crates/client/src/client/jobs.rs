@@ -1,4 +1,4 @@
-//! Jobs: create, read, cancel, retry, and the journal.
+//! Jobs: create, read, amend, cancel, retry, and the journal.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::coalesce::{Coalescer, JOB_BYTES_MAX, KeyedJob, Transport, batch_body}
 use super::transport::{Answer, Request, decode, retry_pause, to_bytes};
 use super::{Client, Coalescers, Listing, batch, fresh_id};
 use crate::error::{Error, Problem, Result};
-use crate::request::{EventFilter, Holder, JobFilter, Key, NewJob, NewLine, Page, to_value};
+use crate::request::{Amendment, EventFilter, Holder, JobFilter, Key, NewJob, NewLine, Page, to_value};
 
 /// The result of [`Client::create`].
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -174,6 +174,13 @@ impl Client {
     pub async fn cancel(&self, job: &str, mode: CancelMode, reason: Option<&str>) -> Result<JobRecord> {
         let body = Cancel { mode: Some(mode), reason: reason.map(str::to_owned) };
         self.change(CallId::CancelJob, &[job], &body).await
+    }
+
+    /// Changes the payload, priority or earliest time of a job that no worker holds.
+    pub async fn amend(&self, job: &str, amendment: Amendment) -> Result<JobRecord> {
+        let Amendment { body, if_seq } = amendment;
+        let request = Request::to(CallId::AmendJob, &[job]).json(&body)?.key(fresh_id());
+        self.json(request.header("if-match", if_seq.map(|seq| seq.to_string()))).await
     }
 
     /// Gives a job up, with a reason such as `policy_violation`.

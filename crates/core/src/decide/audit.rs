@@ -37,6 +37,8 @@ fn job_values(job: &Job) -> Value {
         "attempt": job.attempt,
         "worker": job.worker(),
         "cancel_requested": job.cancel.as_ref().map(|cancel| cancel.mode),
+        "priority": job.priority(),
+        "run_at": job.visible_run_at(),
     })
 }
 
@@ -62,7 +64,7 @@ impl DecisionContext<'_> {
             Command::Cancel(cancel) => cancel.reason.as_deref(),
             Command::DeadLetter { detail, .. } => Some(detail.as_str()),
             Command::Signal { name, .. } => Some(name.as_str()),
-            Command::Retry(_) => None,
+            Command::Retry(_) | Command::Amend(_) => None,
             Command::Delete { reason, .. } => reason.as_deref(),
             // A rule may add its own audit line; this one names the operator.
             Command::Report(report) if report.holder.is_none() => None,

@@ -34,13 +34,14 @@ impl Serialize for EndedJob<'_> {
         map.serialize_entry("queue", &spec.queue)?;
         map.serialize_entry("user_id", &spec.user_id)?;
         map.serialize_entry("max_attempts", &spec.max_attempts)?;
-        map.serialize_entry("priority", &spec.priority)?;
-        map.serialize_entry("payload", &spec.payload)?;
+        map.serialize_entry("priority", &job.priority())?;
+        map.serialize_entry("payload", job.payload())?;
         map.serialize_entry("correlation_id", &spec.correlation_id())?;
         map.serialize_entry("trace_id", &spec.trace_id())?;
         map.serialize_entry("idempotency_key", &spec.links.idempotency_key)?;
         map.serialize_entry("retry_of", &spec.links.retry_of)?;
         map.serialize_entry("created_at", &spec.created_at)?;
+        map.serialize_entry("flow", job.flow())?;
         map.serialize_entry("state", &job.state)?;
         map.serialize_entry("phase", &job.phase.as_str())?;
         map.serialize_entry("outcome", &job.phase.outcome())?;
@@ -128,6 +129,7 @@ mod tests {
             payload: Json::null(),
             created_at: Timestamp(0),
             links: Links::default().shared(),
+            flow: Arc::default(),
         }));
         let shown: Value = json!(payload(&job));
         let shown: BTreeSet<&str> = shown["job"].as_object().unwrap().keys().map(String::as_str).collect();

@@ -152,6 +152,7 @@ fn compensate(
             ..Links::default()
         }
         .shared(),
+        flow: Arc::default(),
     };
     create::enter(context, &"compensation".into(), Arc::new(spec), When::Now)
 }

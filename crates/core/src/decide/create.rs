@@ -1,4 +1,4 @@
-//! New jobs. Checked in this order: type, idempotency key, limits, credits; the first refusal is the answer. JSON Schema
+//! New jobs. Checked in this order: type, idempotency key, unique key, limits, credits; the first refusal is the answer. JSON Schema
 //! and guard are checked before, when the command is built.
 
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use crate::command_origin::CommandOrigin;
 use crate::credit::{LedgerLine, Movement};
 use crate::decide::report::fits;
 use crate::decide::transition::claimable_from;
-use crate::decide::{CommandOutput, CommandResult, DecisionContext, clock, key};
+use crate::decide::{CommandOutput, CommandResult, DecisionContext, clock, key, unique};
 use crate::event::{Event, Facts};
-use crate::id::Fence;
+use crate::id::{Fence, JobId};
 use crate::job::{Job, LifecycleRef, Links, Spec};
 use crate::job_type::{CATCH_ALL, JobType};
 use crate::lifecycle::{Lifecycle, Phase, Trigger};
@@ -30,14 +30,20 @@ pub(crate) fn decide(
     if let Some(done) = existing(context, create)? {
         return Ok(done);
     }
+    if let Some(output) = unique::judge(context, by, create, &job_type)? {
+        if let CommandOutput::Job { job, .. } | CommandOutput::Amended(job) = &output {
+            remember(context, create, &lifecycle, job.id());
+        }
+        return Ok(output);
+    }
     if let Some(retry_after) = create.throttled {
         return Err(Refusal::RateLimited { retry_after });
     }
     within_limits(create, &job_type)?;
     let spec = Arc::new(spec(context, create, &job_type, &lifecycle));
     reserve(context, &spec)?;
-    enter(context, by, Arc::clone(&spec), create.when)?;
-    remember(context, create, &lifecycle);
+    enter(context, by, Arc::clone(&spec), unique::when(create, &job_type))?;
+    remember(context, create, &lifecycle, spec.id);
     context.job_output(spec.id)
 }
 
@@ -54,11 +60,7 @@ pub(crate) fn enter(
     let rule = lifecycle.create_rule();
     let timeout = context.timeout(&job.spec.job_type, &lifecycle, rule.to.as_str());
     let now = context.now;
-    let run_at = match when {
-        When::Now => now.at,
-        When::At(at) => at.max(now.at),
-        When::In(span) => now.at + span,
-    };
+    let run_at = run_at(when, now.at);
     let is_ready = lifecycle.begins_ready();
     let run_at = if is_ready { claimable_from(&lifecycle, rule.to.as_str(), run_at) } else { run_at };
     // Without a failed attempt there is nothing to wait for.
@@ -80,9 +82,19 @@ pub(crate) fn enter(
         cause: None,
         facts: Facts { run_at: Some(run_at), timeout, due, credential, ..Facts::entering(phase) },
     };
+    unique::created(context, &job)?;
     context.set.insert(job);
     context.set.record(event);
     if has_due { clock::catch_up(context, id) } else { Ok(()) }
+}
+
+/// The earliest time of a job that is created now.
+pub(crate) fn run_at(when: When, now: Timestamp) -> Timestamp {
+    match when {
+        When::Now => now,
+        When::At(at) => at.max(now),
+        When::In(span) => now + span,
+    }
 }
 
 /// The type's lifecycle; with the catch-all type the caller may choose one.
@@ -139,14 +151,19 @@ fn existing(context: &mut DecisionContext<'_>, create: &Create) -> Result<Option
 
 fn within_limits(create: &Create, job_type: &JobType) -> Result<(), Refusal> {
     fits("payload", create.payload.as_str().len(), job_type.payload_bytes_max)?;
-    if create.priority.is_some_and(|priority| priority.abs() > limits::PRIORITY_MAX) {
-        return Err(Refusal::invalid("#/priority", format!("must be within ±{}", limits::PRIORITY_MAX)));
-    }
+    priority_within_limits(create.priority)?;
     if create.max_attempts.is_some_and(|max| !(1..=limits::ATTEMPTS_MAX).contains(&max)) {
         let detail = format!("must be from 1 to {}", limits::ATTEMPTS_MAX);
         return Err(Refusal::invalid("#/max_attempts", detail));
     }
     names_within_limits(create)
+}
+
+pub(crate) fn priority_within_limits(priority: Option<i32>) -> Result<(), Refusal> {
+    if priority.is_some_and(|priority| !(-limits::PRIORITY_MAX..=limits::PRIORITY_MAX).contains(&priority)) {
+        return Err(Refusal::invalid("#/priority", format!("must be within ±{}", limits::PRIORITY_MAX)));
+    }
+    Ok(())
 }
 
 fn names_within_limits(create: &Create) -> Result<(), Refusal> {
@@ -184,6 +201,7 @@ fn spec(context: &DecisionContext<'_>, create: &Create, job_type: &JobType, life
         payload: create.payload.clone(),
         created_at: context.now.at,
         links: Links { idempotency_key: key::text(create, context.now.at), ..create.links.clone() }.shared(),
+        flow: Arc::new(create.flow.clone()),
     }
 }
 
@@ -201,7 +219,7 @@ pub(crate) fn reserve(context: &mut DecisionContext<'_>, spec: &Spec) -> Result<
     Ok(())
 }
 
-fn remember(context: &mut DecisionContext<'_>, create: &Create, lifecycle: &Lifecycle) {
+fn remember(context: &mut DecisionContext<'_>, create: &Create, lifecycle: &Lifecycle, job: JobId) {
     let fingerprint = match &create.key {
         CreationKey::None => return,
         CreationKey::Given(given) => Some(given.fingerprint),
@@ -211,7 +229,7 @@ fn remember(context: &mut DecisionContext<'_>, create: &Create, lifecycle: &Life
     context.set.put_key(KeyRecord {
         id: key::now(create, now),
         fingerprint,
-        targets: vec![(create.id, Fence(0))],
+        targets: vec![(job, Fence(0))],
         created_at: now,
         expires_at: now + lifecycle.idempotency.window,
     });

@@ -20,7 +20,7 @@ pub(crate) fn delete(context: &mut DecisionContext<'_>, id: JobId, reason: Optio
         let allowed = context.lifecycle(&job)?.allowed(job.state.as_str());
         return Err(Refusal::Unfinished { job: id, current_state: job.state.clone(), allowed });
     }
-    context.set.changes.jobs.purged.insert(id);
+    context.delete_job(&job);
     Ok(CommandOutput::Job { job, replayed: false, ignored: false })
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn erase(context: &mut DecisionContext<'_>, by: &CommandOrigin, erase
 pub(crate) fn delete_erased(context: &mut DecisionContext<'_>, user: &UserId, id: JobId) -> CommandResult {
     let (job, open) = (context.job(id)?, find(context, user));
     if job.phase.is_final() && open.is_some_and(|open| open.covers(&job)) {
-        context.set.changes.jobs.purged.insert(id);
+        context.delete_job(&job);
     }
     Ok(CommandOutput::Nothing)
 }

@@ -97,7 +97,7 @@ fn still_held(
 pub(crate) fn remember(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope, done: &CommandOutput) {
     let Some(id) = key::of_verb(envelope) else { return };
     let targets = match done {
-        CommandOutput::Job { job, .. } => vec![(job.id(), Fence(0))],
+        CommandOutput::Job { job, .. } | CommandOutput::Amended(job) => vec![(job.id(), Fence(0))],
         CommandOutput::Asset { asset, .. } => vec![(JobId(asset.id.0), Fence(0))],
         CommandOutput::Claimed { jobs, .. } => jobs.iter().map(|job| (job.id(), job.fence)).collect(),
         CommandOutput::Heartbeat { .. }

@@ -34,8 +34,16 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &CommandOrigin, retr
         ..(*job.spec.links).clone()
     }
     .shared();
-    let spec =
-        Spec { id: retry.id, lifecycle: follows, created_at: context.now.at, links, ..(*job.spec).clone() };
+    let spec = Spec {
+        id: retry.id,
+        lifecycle: follows,
+        priority: job.priority(),
+        payload: job.payload().clone(),
+        created_at: context.now.at,
+        links,
+        flow: Arc::new(job.flow().clone()),
+        ..(*job.spec).clone()
+    };
     create::reserve(context, &spec)?;
     create::enter(context, by, Arc::new(spec), retry.when)?;
     context.job_output(retry.id)

@@ -78,7 +78,7 @@ pub(crate) fn fire(context: &mut DecisionContext<'_>, by: &CommandOrigin, fire: 
             made.map_err(|refusal| format!("{}: {refusal}", refusal.code()))
         };
         schedule.last_error = made.as_ref().err().map(|error| Automation::clipped(error));
-        if let Ok(CommandOutput::Job { job, .. }) = made {
+        if let Ok(CommandOutput::Job { job, .. } | CommandOutput::Amended(job)) = made {
             schedule.last_job = Some(job.id());
         }
     }

@@ -64,6 +64,8 @@ pub(crate) fn a_job(n: u128, job_type: &str) -> Create {
         when: When::Now,
         links: Links::default(),
         key: CreationKey::None,
+        flow: FlowKeys::default(),
+        reader: Reader::default(),
         throttled: None,
     }
 }
@@ -99,6 +101,7 @@ pub(crate) fn verb(trigger: &Trigger, class: Class) -> Option<Verb> {
         | Trigger::LeaseExpired
         | Trigger::Due
         | Trigger::Disconnected
+        | Trigger::Amend
         | Trigger::Signal(_) => return None,
     })
 }

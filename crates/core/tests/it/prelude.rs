@@ -4,13 +4,14 @@ pub(crate) use tenure_core::api_key::{ApiKey, KeyFlaw, NewKey, Role, RotateKey, 
 pub(crate) use tenure_core::asset::{Asset, AssetId};
 pub(crate) use tenure_core::automation::Automation;
 pub(crate) use tenure_core::command::{
-    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, Holder,
-    IdempotencyKey, NewLogLine, Report, Retry, Verb, When,
+    Amend, AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold,
+    Holder, IdempotencyKey, NewLogLine, Reader, Report, Retry, Verb, When,
 };
 pub(crate) use tenure_core::command_origin::CommandOrigin;
 pub(crate) use tenure_core::dead_letter::ReasonCode;
 pub(crate) use tenure_core::decide::{CommandOutput, CommandResult};
 pub(crate) use tenure_core::event::Event;
+pub(crate) use tenure_core::flow::{Among, FlowKeys, OnConflict, Unique};
 pub(crate) use tenure_core::id::{Actor, Fence, JobId, LifecycleName, Name, StateName, WorkerId};
 pub(crate) use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Stage};
 pub(crate) use tenure_core::job_type::{Catalog, JobType};

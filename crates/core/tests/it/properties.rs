@@ -58,7 +58,8 @@ fn is_replayed(result: &CommandResult) -> Option<bool> {
             | CommandOutput::Automation { replayed, .. },
         ) => Some(*replayed),
         Ok(
-            CommandOutput::Heartbeat { .. }
+            CommandOutput::Amended(_)
+            | CommandOutput::Heartbeat { .. }
             | CommandOutput::Logged(_)
             | CommandOutput::Account(_)
             | CommandOutput::Nothing,

@@ -30,6 +30,7 @@ mod cancels;
 mod claims;
 mod clocks;
 mod creations;
+mod flow;
 mod leases;
 mod operations;
 mod progress;

@@ -189,14 +189,18 @@ fn check_forward(lifecycle: &Lifecycle, events: &[Event]) {
     let rank = |state: &StateName| lifecycle.state(state.as_str()).expect("a state of the lifecycle").rank;
     let numbered: Vec<&Event> = events.iter().filter(|event| event.seq.is_some()).collect();
     for pair in numbered.windows(2) {
+        let is_amendment = pair[1].trigger == Trigger::Amend;
         let [last, next] = [pair[0], pair[1]].map(|event| (event.attempt, rank(&event.to)));
-        assert!(last < next, "law 3: {last:?} is not before {next:?}");
+        assert!(
+            if is_amendment { last == next } else { last < next },
+            "law 3: {last:?} is not before {next:?}"
+        );
     }
 }
 
-/// The rule that an event followed; a note follows none.
+/// The rule that an event followed; a note and an amendment follow none.
 fn rule_of(lifecycle: &Lifecycle, event: &Event) -> Option<Followed> {
-    event.seq?;
+    event.seq.filter(|_| event.trigger != Trigger::Amend)?;
     let index = lifecycle.rules.iter().position(|rule| {
         rule.on == event.trigger && rule.from == event.from && rule.to == event.to && rule.event == event.name
     });
@@ -226,6 +230,9 @@ impl Tables {
             garbage: found(&self.garbage, &reads.garbage),
             ..WorkingSet::default()
         };
+        let amended = reads.unique_of.iter().filter_map(|id| self.jobs.get(id));
+        let records = amended.filter_map(|job| reads.record_of(job)).collect();
+        set.keys.extend(found(&self.keys, &records));
         let mut wanted = reads.jobs.clone();
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         for (filter, max) in &reads.claims {
@@ -236,7 +243,7 @@ impl Tables {
                     && !self.paused.contains(&job.spec.queue)
             };
             let mut best: Vec<&Arc<Job>> = self.jobs.values().filter(fits).collect();
-            best.sort_by_key(|job| (std::cmp::Reverse(job.spec.priority), job.run_at, job.id()));
+            best.sort_by_key(|job| (std::cmp::Reverse(job.priority()), job.run_at, job.id()));
             let candidates: Vec<JobId> = best.iter().take(*max).map(|job| job.id()).collect();
             wanted.extend(&candidates);
             set.candidates.insert(filter.clone(), candidates);

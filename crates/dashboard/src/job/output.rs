@@ -74,7 +74,7 @@ pub(super) fn output(job: &Job) -> Markup {
 pub(super) fn payload(job: &Job) -> Markup {
     html! {
         h2 { "Payload" }
-        (pretty::json(job.spec.payload.as_str(), &format!("{}/text/payload", job_address(job.id()))))
+        (pretty::json(job.payload().as_str(), &format!("{}/text/payload", job_address(job.id()))))
     }
 }
 
@@ -109,7 +109,7 @@ pub(crate) async fn full_text(visitor: Visitor, Segments(path): Segments, params
     let job = visitor.dashboard.job(&visitor.caller, id).await?;
     let json = |json: &Option<Json>| json.as_ref().map(|json| json.as_str().to_owned());
     let text = match path[1].as_str() {
-        "payload" => Some(job.spec.payload.as_str().to_owned()),
+        "payload" => Some(job.payload().as_str().to_owned()),
         "result" => json(&job.output.result),
         "checkpoint" => json(&job.output.checkpoint),
         "error" => job.output.error.as_ref().map(|error| Json::of(&**error).as_str().to_owned()),

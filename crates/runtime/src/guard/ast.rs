@@ -77,7 +77,11 @@ pub(super) enum StringTest {
 pub(super) enum Variable {
     Payload,
     UserId,
+    /// Only in guards.
     Now,
+    /// Only in keys, like `Queue`.
+    JobType,
+    Queue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,17 @@ use std::borrow::Cow;
 use super::ast::{Access, Expr, ExprKind, Function, PathStep, SourceSpan, StringTest, Variable};
 use super::value::GuardValue::{self, Bool, Int, Str};
 use super::value::{Budget, ListValue, MapValue};
-use super::{GuardError, GuardInput, Result};
+use super::{GuardError, Result, Scope};
 
 /// How much of a guard a message quotes, in characters.
 const PLACE_CHARS_MAX: usize = 60;
 
-pub(super) fn admits(source: &str, root: &Expr, input: GuardInput<'_>) -> Result<bool> {
-    Evaluator { source, input, budget: Budget::full() }.truth(root)
+pub(super) fn admits(source: &str, root: &Expr, scope: Scope<'_>) -> Result<bool> {
+    Evaluator { source, scope, budget: Budget::full() }.truth(root)
+}
+
+pub(super) fn value<'a>(source: &'a str, root: &'a Expr, scope: Scope<'a>) -> Evaluated<'a> {
+    Evaluator { source, scope, budget: Budget::full() }.eval(root)
 }
 
 pub(super) type Evaluated<'a> = Result<GuardValue<'a>>;
@@ -22,7 +26,7 @@ type Found<'a> = Result<Option<GuardValue<'a>>>;
 /// One evaluation. Operators and conversions are in `operate`.
 pub(super) struct Evaluator<'a> {
     source: &'a str,
-    input: GuardInput<'a>,
+    scope: Scope<'a>,
     pub(super) budget: Budget,
 }
 
@@ -80,9 +84,11 @@ impl<'a> Evaluator<'a> {
 
     fn variable(&self, variable: Variable) -> GuardValue<'a> {
         match variable {
-            Variable::Payload => GuardValue::from_json(self.input.payload),
-            Variable::UserId => self.input.user_id.map_or(GuardValue::Null, |text| Str(Cow::Borrowed(text))),
-            Variable::Now => Int(self.input.now_ms),
+            Variable::Payload => GuardValue::from_json(self.scope.payload),
+            Variable::UserId => self.scope.user_id.map_or(GuardValue::Null, |text| Str(Cow::Borrowed(text))),
+            Variable::Now => Int(self.scope.now_ms),
+            Variable::JobType => Str(Cow::Borrowed(self.scope.job_type)),
+            Variable::Queue => Str(Cow::Borrowed(self.scope.queue)),
         }
     }
 

@@ -5,18 +5,36 @@ use tenure_core::text::did_you_mean;
 use super::ast::{ExprKind, SourceSpan, ValueType, Variable};
 use super::{GuardFlaw, flaw};
 
-const NAMES: [&str; 3] = ["payload", "user_id", "now"];
+/// What an expression is for, which determines its variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Guard,
+    Key,
+}
+
+impl Purpose {
+    fn variables(self) -> &'static [&'static str] {
+        match self {
+            Self::Guard => &["payload", "user_id", "now"],
+            Self::Key => &["payload", "user_id", "type", "queue"],
+        }
+    }
+}
+
 const FUNCTIONS: [&str; 6] = ["size", "has", "int", "double", "string", "type"];
 const METHODS: [&str; 5] = ["size", "startsWith", "endsWith", "contains", "matches"];
 /// The macros of CEL, which are left out because they loop.
 const MACROS: [&str; 6] = ["all", "exists", "exists_one", "map", "filter", "transformList"];
 
 /// A variable or type by its name.
-pub(super) fn name(word: &str, span: SourceSpan) -> Result<ExprKind, GuardFlaw> {
+pub(super) fn name(word: &str, span: SourceSpan, purpose: Purpose) -> Result<ExprKind, GuardFlaw> {
+    let is_key = purpose == Purpose::Key;
     Ok(match word {
         "payload" => ExprKind::Variable(Variable::Payload),
         "user_id" => ExprKind::Variable(Variable::UserId),
-        "now" => ExprKind::Variable(Variable::Now),
+        "now" if !is_key => ExprKind::Variable(Variable::Now),
+        "type" if is_key => ExprKind::Variable(Variable::JobType),
+        "queue" if is_key => ExprKind::Variable(Variable::Queue),
         "bool" => ExprKind::Type(ValueType::Bool),
         "int" => ExprKind::Type(ValueType::Int),
         "double" => ExprKind::Type(ValueType::Double),
@@ -25,7 +43,7 @@ pub(super) fn name(word: &str, span: SourceSpan) -> Result<ExprKind, GuardFlaw> 
         "map" => ExprKind::Type(ValueType::Map),
         "null_type" => ExprKind::Type(ValueType::Null),
         "type" => ExprKind::Type(ValueType::Type),
-        _ => return Err(unknown_name(word, span)),
+        _ => return Err(unknown_name(word, span, purpose)),
     })
 }
 
@@ -46,11 +64,15 @@ pub(super) fn unknown_method(word: &str, span: SourceSpan) -> GuardFlaw {
     unknown_call(word, span, &METHODS, "the methods are")
 }
 
-fn unknown_name(word: &str, span: SourceSpan) -> GuardFlaw {
+fn unknown_name(word: &str, span: SourceSpan, purpose: Purpose) -> GuardFlaw {
     if FUNCTIONS.contains(&word) {
         return flaw(span, format!("`{word}` is a function"), Some(&format!("write {word}(x)")));
     }
-    flaw(span, format!("`{word}` is not a variable"), Some(&advice(word, &NAMES, "the variables are")))
+    flaw(
+        span,
+        format!("`{word}` is not a variable"),
+        Some(&advice(word, purpose.variables(), "the variables are")),
+    )
 }
 
 fn unknown_call(word: &str, span: SourceSpan, known: &[&str], all: &str) -> GuardFlaw {

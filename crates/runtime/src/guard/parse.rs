@@ -5,21 +5,33 @@ use regex::{Regex, RegexBuilder};
 
 use super::ast::{Access, Expr, ExprKind, Function, OPERATORS, Operator, PathStep, SourceSpan, StringTest};
 use super::lex::{Token, TokenKind, lex};
+use super::names::Purpose;
 use super::{GUARD_DEPTH_MAX, GuardFlaw, PATTERN_BYTES_MAX, PATTERN_COMPILED_BYTES_MAX, flaw, names};
 
 pub(super) fn parse(source: &str) -> Result<Expr, GuardFlaw> {
-    let mut parser = Parser { tokens: lex(source)?, at: 0, depth: 0 };
-    let root = parser.expr()?;
-    if parser.peek().kind != TokenKind::End {
-        return Err(parser.unexpected("an operator or the end"));
-    }
+    let root = whole(source, Purpose::Guard)?;
     if root.is_never_bool() {
         return Err(flaw(root.span, "a guard must be a bool", Some("compare it with something")));
     }
     Ok(root)
 }
 
+/// Parses a key expression.
+pub(super) fn parse_key(source: &str) -> Result<Expr, GuardFlaw> {
+    whole(source, Purpose::Key)
+}
+
+fn whole(source: &str, purpose: Purpose) -> Result<Expr, GuardFlaw> {
+    let mut parser = Parser { purpose, tokens: lex(source)?, at: 0, depth: 0 };
+    let root = parser.expr()?;
+    if parser.peek().kind != TokenKind::End {
+        return Err(parser.unexpected("an operator or the end"));
+    }
+    Ok(root)
+}
+
 struct Parser<'s> {
+    purpose: Purpose,
     tokens: Vec<Token<'s>>,
     at: usize,
     depth: usize,
@@ -165,7 +177,7 @@ impl<'s> Parser<'s> {
             "true" => ExprKind::Bool(true),
             "false" => ExprKind::Bool(false),
             _ if self.take("(") => return self.call(word, span),
-            _ => names::name(word, span)?,
+            _ => names::name(word, span, self.purpose)?,
         };
         Ok(Expr { kind, span })
     }

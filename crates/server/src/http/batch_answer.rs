@@ -43,7 +43,7 @@ impl<'c> BatchAnswer<'c> {
                 return self.results.push(ItemResult::Error(problem.to_json(self.id.call().path)));
             }
         };
-        if let CommandOutput::Job { job, .. } = &output {
+        if let CommandOutput::Job { job, .. } | CommandOutput::Amended(job) = &output {
             self.bytes += job.bytes();
         }
         let is_full = self.id == CallId::ReportJobs && self.bytes > PAGE_BYTES_MAX;

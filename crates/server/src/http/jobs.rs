@@ -1,4 +1,4 @@
-//! Jobs: create, list, read, replay, explain, cancel, retry, give up, signal.
+//! Jobs: create, list, read, replay, explain, amend, cancel, retry, give up, signal.
 
 use sha2::{Digest as _, Sha256};
 use tenure_core::api_key::Role;
@@ -7,14 +7,14 @@ use tenure_core::fold;
 use tenure_core::id::UserId;
 use tenure_core::job::{CancelMode, Links};
 use tenure_core::limits::{ATTEMPTS_MAX, PRIORITY_MAX};
-use tenure_runtime::NewJob;
+use tenure_runtime::{Amendment, NewJob};
 use tenure_service::explain;
 use tenure_service::listing;
 use tenure_service::query::is_name;
 use tenure_service::wire::{JobExtras, JobView};
 use uuid::Uuid;
 
-use crate::headers::{Trace, key_text};
+use crate::headers::{IfMatch, Trace, key_text};
 use crate::http::prelude::*;
 use crate::http::reports::key_of_item;
 use crate::lifecycle_api::AtLifecycleApi;
@@ -60,6 +60,7 @@ fn unscoped_job(
             ..Links::default()
         },
         key,
+        reader: caller.reader(),
     })
 }
 
@@ -105,10 +106,12 @@ pub(crate) async fn create(
     Ok(created(&call, output))
 }
 
-/// 202 and the path of the new job; 200 for a creation that was made before.
+/// 202 and the path of the new job; 200 for a creation that was made before or changed an existing job.
 fn created(call: &CallContext, output: CommandOutput) -> Response {
     let (status, id) = match &output {
-        CommandOutput::Job { job, replayed: true, .. } => (StatusCode::OK, Some(job.id())),
+        CommandOutput::Job { job, replayed: true, .. } | CommandOutput::Amended(job) => {
+            (StatusCode::OK, Some(job.id()))
+        }
         CommandOutput::Job { job, .. } => (StatusCode::ACCEPTED, Some(job.id())),
         _ => (StatusCode::ACCEPTED, None),
     };
@@ -244,6 +247,27 @@ pub(crate) async fn retry(call: CallContext, Id(id): Id, body: EmptyBody) -> Rep
     let retry = Retry { job: id, id: call.runtime().new_id(), when: When::Now };
     let output = call.submit(body.key, Command::Retry(retry)).await?;
     Ok(created(&call, output))
+}
+
+pub(crate) async fn amend(
+    call: CallContext,
+    Id(id): Id,
+    IfMatch(if_seq): IfMatch,
+    body: Body<request::Amend>,
+) -> Reply {
+    let request::Amend { payload, priority, run_at } = body.value;
+    let is_empty = payload.is_none() && priority.is_none() && run_at.is_none();
+    require(!is_empty, "#", "names no value to change: payload, priority or run_at")?;
+    let is_null = payload.as_ref().is_some_and(|payload| payload.get() == "null");
+    require(!is_null, "#/payload", "must not be null")?;
+    let priority = priority.map(self::priority).transpose()?;
+    let run_at = parsed::<Timestamp>("#/run_at", run_at)?;
+    let job = call.managed_job(id).await?;
+    priority.map_or(Ok(()), |priority| call.caller.may_create_with(priority))?;
+    let payload = payload.map(|payload| Json::stored(payload.get()));
+    let amendment = Amendment { payload, priority, run_at, if_seq, key: body.key };
+    let output = call.runtime().amend(call.caller.origin(), &job, amendment).await??;
+    Ok(changed(&call, output))
 }
 
 pub(crate) async fn delete(call: CallContext, Id(id): Id) -> Reply {

@@ -32,7 +32,7 @@ impl AliasedRequest {
             Route::Jobs if self.method != Method::POST => {
                 rewrite(response, |page| within(page, "jobs", |jobs| each(jobs, |job| names.job(job)))).await
             }
-            Route::Jobs | Route::Job | Route::Replay | Route::Report | Route::Signal => {
+            Route::Jobs | Route::Job | Route::Replay | Route::Report | Route::Signal | Route::Amend => {
                 rewrite(response, |job| names.job(job)).await
             }
             Route::Batch | Route::Actions => {

@@ -28,6 +28,7 @@ pub(super) enum Route {
     Replay,
     Report,
     Signal,
+    Amend,
     Stream,
     Logs,
     /// Its assets, or one of them.
@@ -50,6 +51,7 @@ impl Route {
             | CallId::DeadLetterJob => Self::Job,
             CallId::ReplayJob => Self::Replay,
             CallId::SignalJob => Self::Signal,
+            CallId::AmendJob => Self::Amend,
             CallId::StreamJob => Self::Stream,
             CallId::ListJobLogs | CallId::AppendJobLogs => Self::Logs,
             CallId::ListJobAssets | CallId::AddJobAsset | CallId::GetJobAsset => Self::Assets,
@@ -65,6 +67,7 @@ impl Route {
             Self::Actions => Some(job_fields(&request::JobFilter::OBJECT)),
             Self::Report => Some(job_fields(&request::Report::OBJECT)),
             Self::Signal => Some(job_fields(&request::Signal::OBJECT)),
+            Self::Amend => Some(job_fields(&request::Amend::OBJECT)),
             Self::Logs => Some(job_fields(&request::NewLogLines::OBJECT)),
             Self::Job => Some(Vec::new()),
             Self::Replay | Self::Stream | Self::Assets | Self::Other => None,
@@ -138,7 +141,7 @@ impl AliasedRequest {
         if self.is_allowed(&caller) {
             self.check_job(app).await?;
             inside.push_str(&self.query(parts.uri.query().unwrap_or_default())?);
-            if self.method == Method::POST
+            if matches!(self.method, Method::POST | Method::PATCH)
                 && let Some((takes, call)) = self.route.body_fields().zip(self.call)
             {
                 let BodyLimit(limit) = BodyLimit::of(call, &app.limits());

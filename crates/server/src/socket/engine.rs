@@ -263,7 +263,7 @@ impl EngineTask {
             let dispatch = Dispatch {
                 job_id: job.id(),
                 job_type: &job.spec.job_type,
-                payload: &job.spec.payload,
+                payload: job.payload(),
                 attempt: job.attempt,
                 fence: lease.fence,
                 lease_expires_at: now.calendar(lease.expires()),

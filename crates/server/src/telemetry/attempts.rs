@@ -45,7 +45,7 @@ pub(crate) fn link(output: &CommandOutput) {
     }
     let jobs = match output {
         CommandOutput::Claimed { jobs, .. } => jobs.as_slice(),
-        CommandOutput::Job { job, .. } => std::slice::from_ref(job),
+        CommandOutput::Job { job, .. } | CommandOutput::Amended(job) => std::slice::from_ref(job),
         _ => &[],
     };
     let span = tracing::Span::current();

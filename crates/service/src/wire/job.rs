@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use tenure_api::{
-    CancelMode, CancelRequestOf, Clock, Explanation, FinalStatusOf, HeartbeatAnswerOf, JobBriefOf,
+    CancelMode, CancelRequestOf, Clock, Explanation, FinalStatusOf, FlowOf, HeartbeatAnswerOf, JobBriefOf,
     JobErrorOf, JobOf, LeaseOf, NextTransition, WaitingFor,
 };
 use tenure_core::job;
@@ -68,8 +68,8 @@ pub fn job_with(job: &Job, now: Now, extras: JobExtras) -> JobOf<Borrowed<'_>> {
         queue: spec.queue.as_str().into(),
         user_id: spec.user_id.as_ref().map(|user| user.as_str().into()),
         max_attempts: Some(spec.max_attempts),
-        priority: spec.priority,
-        payload: &spec.payload,
+        priority: job.priority(),
+        payload: job.payload(),
         correlation_id: Some(match &spec.links.correlation_id {
             Some(correlation) => correlation.as_str().into(),
             None => Text::Id(spec.id),
@@ -79,6 +79,7 @@ pub fn job_with(job: &Job, now: Now, extras: JobExtras) -> JobOf<Borrowed<'_>> {
         idempotency_key: spec.links.idempotency_key.as_ref().map(|key| key.as_str().into()),
         retry_of: spec.links.retry_of,
         created_at: spec.created_at,
+        flow: FlowOf { unique: job.flow().unique.as_ref().map(|key| key.as_str().into()) },
         state: job.state.as_str().into(),
         phase: job.phase.as_str().into(),
         outcome: job.phase.outcome().map(|outcome| outcome.as_str().into()),

@@ -62,6 +62,9 @@ impl Tables {
             ..WorkingSet::default()
         };
         self.assets.load(reads, &mut set);
+        let amended = reads.unique_of.iter().filter_map(|id| self.find(*id));
+        let records = amended.filter_map(|job| reads.record_of(job)).collect();
+        set.keys.extend(found(&self.keys, &records));
         let mut wanted = reads.jobs.clone();
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         for (filter, max) in &reads.claims {

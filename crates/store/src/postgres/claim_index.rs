@@ -120,7 +120,7 @@ impl ClaimIndex {
 impl ClaimSlot {
     pub(super) fn of(job: &Job) -> Self {
         let spec = &job.spec;
-        Self { queue: spec.queue.clone(), job_type: spec.job_type.clone(), priority: spec.priority }
+        Self { queue: spec.queue.clone(), job_type: spec.job_type.clone(), priority: job.priority() }
     }
 }
 
@@ -168,6 +168,7 @@ mod tests {
             payload: Json::null(),
             created_at: Timestamp(run_at),
             links: Links::default().shared(),
+            flow: Arc::default(),
         };
         Job::blank(Arc::new(spec))
     }

@@ -19,11 +19,12 @@ use super::error::StatementFault;
 use super::rows::{ColumnArrays, Request, borrowed, decoded, for_each, get};
 use super::statements::{
     BEGIN, LOAD_ACCOUNTS, LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_REFERENCED, LOAD_REFERENCED_ACCOUNTS,
-    NOW_BATCH,
+    LOAD_UNIQUE_RECORDS, NOW_BATCH,
 };
 use crate::codec::{self, Interner, corrupt};
 use crate::prelude::*;
 use crate::reads::Statement;
+use crate::row::RowReader;
 use crate::tables::{self, FoundRows, TableReader, Take};
 use crate::{Result, records};
 
@@ -119,6 +120,7 @@ pub(super) async fn load(
         return Ok(loaded);
     }
     claim::again(connection, node, reads, &short, &mut loaded).await?;
+    load_unique_records(connection, reads, &mut loaded).await?;
     load_referenced(connection, &mut loaded).await?;
     loaded.found = FoundRows::of(&loaded.set);
     Ok(loaded)
@@ -196,12 +198,7 @@ impl<'a> Loading<'a> {
     }
 
     fn keys(&mut self, rows: &[Row]) -> Result<()> {
-        for_each(rows, &mut self.names, |row| {
-            let id = KeyId(row.get::<Uuid>()?.into_bytes());
-            self.loaded.found_keys.insert(id);
-            self.loaded.set.keys.insert(id, records::key(row, id)?);
-            Ok(())
-        })
+        for_each(rows, &mut self.names, |row| self.loaded.take_key(row))
     }
 
     /// Adds the specs that were read to those that were cached, and to the cache.
@@ -245,6 +242,13 @@ impl<'a> Loading<'a> {
 }
 
 impl Loaded {
+    fn take_key(&mut self, row: &mut RowReader<'_>) -> Result<()> {
+        let id = KeyId(row.get::<Uuid>()?.into_bytes());
+        self.found_keys.insert(id);
+        self.set.keys.insert(id, records::key(row, id)?);
+        Ok(())
+    }
+
     /// Adds a locked job.
     pub(super) fn lock(&mut self, job: Arc<Job>) {
         let state = job.times.completed_at.is_none().then(|| job.state.clone());
@@ -256,6 +260,23 @@ impl Loaded {
 /// The user whose account the job changes.
 pub(super) fn payer(job: &Job) -> Option<&UserId> {
     job.spec.user_id.as_ref().filter(|_| job.spec.cost > 0)
+}
+
+/// The records of the unique keys of jobs that are amended, copied or deleted.
+async fn load_unique_records(
+    connection: &Connection,
+    reads: &Reads,
+    loaded: &mut Loaded,
+) -> Result<(), StatementFault> {
+    let records = loaded.set.jobs.values().filter_map(|job| reads.record_of(job));
+    let wanted: BTreeSet<KeyId> = records.filter(|id| !loaded.found_keys.contains(id)).collect();
+    let wanted: Vec<Uuid> = wanted.into_iter().map(|id| Uuid::from_bytes(id.0)).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let rows = connection.query(&LOAD_UNIQUE_RECORDS, &[&wanted]).await?;
+    for_each(&rows, &mut Interner::default(), |row| loaded.take_key(row))?;
+    Ok(())
 }
 
 /// Jobs that keys name or loaded jobs compensate; then the accounts of all jobs with a cost.

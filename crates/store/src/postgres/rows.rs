@@ -32,7 +32,7 @@ pub(super) fn decoded<T>(
 }
 
 /// The number of columns of `jobs` before those of `job_states`.
-pub(super) const SPEC_COLUMNS: usize = 16;
+pub(super) const SPEC_COLUMNS: usize = 17;
 
 pub(super) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 

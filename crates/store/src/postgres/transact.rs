@@ -114,12 +114,14 @@ fn wider(reads: &Reads, set: &WorkingSet, loaded: &Loaded) -> Option<Reads> {
     let jobs: BTreeSet<JobId> = touched.filter(loose).collect();
     let accounts: BTreeSet<UserId> =
         changes.upserted.accounts.difference(&loaded.accounts).cloned().collect();
-    if jobs.is_empty() && accounts.is_empty() {
+    let keys: BTreeSet<KeyId> = changes.upserted.keys.difference(&reads.keys).copied().collect();
+    if jobs.is_empty() && accounts.is_empty() && keys.is_empty() {
         return None;
     }
     let mut wider = reads.clone();
     wider.jobs.extend(jobs);
     wider.accounts.extend(accounts);
+    wider.keys.extend(keys);
     Some(wider)
 }
 

@@ -173,7 +173,7 @@ fn live_count_changes<'a>(set: &'a WorkingSet, loaded: &'a Loaded) -> BTreeMap<[
 /// The columns of `update_state`.
 fn moved_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Job>) {
     state_columns(row);
-    row.with(indexed_clock).with(|job| job.phase == Phase::Ready);
+    row.with(indexed_clock).with(|job| job.phase == Phase::Ready).with(|job| Int4(job.priority().into()));
 }
 
 /// The columns of `insert_state`, some of which are copied from the spec.
@@ -181,8 +181,7 @@ fn placed_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Job>) {
     moved_columns(row);
     row.with(|job| job.spec.lifecycle.name.as_str())
         .with(|job| job.spec.job_type.as_str())
-        .with(|job| job.spec.queue.as_str())
-        .with(|job| Int4(job.spec.priority.into()));
+        .with(|job| job.spec.queue.as_str());
 }
 
 /// The columns of `update_hold`.

@@ -66,6 +66,7 @@ impl Writer {
     pub(super) fn load(&mut self, reads: &Reads, now: Now) -> Result<WorkingSet> {
         let mut set = WorkingSet { paused: self.paused.clone(), ..WorkingSet::default() };
         self.load_keyed(reads, &mut set)?;
+        self.load_unique_records(reads, &mut set)?;
         let mut wanted = reads.jobs.clone();
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         let live = Arc::clone(&self.live);
@@ -137,12 +138,32 @@ impl Writer {
         Ok(all.then_some(candidates.len()))
     }
 
+    /// The records of the unique keys of jobs that are amended, copied or deleted.
+    fn load_unique_records(&mut self, reads: &Reads, set: &mut WorkingSet) -> Result<()> {
+        for &id in &reads.unique_of {
+            let live = self.live.lock().expect("no thread panics while holding the lock").get(id).cloned();
+            let found = match live {
+                Some(job) => Some(job),
+                None => job(&self.connection, id, &mut self.names)?,
+            };
+            if let Some(record) = found.and_then(|job| reads.record_of(&job)) {
+                self.load_key(record, set)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load_key(&self, id: KeyId, set: &mut WorkingSet) -> Result<()> {
+        let sql = include_str!("sql/load_key.sql");
+        let record = first(&self.connection, sql, [id.0.as_slice()], |row| records::key(row, id))?;
+        set.keys.extend(record.map(|record| (id, record)));
+        Ok(())
+    }
+
     fn load_keyed(&self, reads: &Reads, set: &mut WorkingSet) -> Result<()> {
         let connection = &self.connection;
         for id in &reads.keys {
-            let sql = include_str!("sql/load_key.sql");
-            let record = first(connection, sql, [id.0.as_slice()], |row| records::key(row, *id))?;
-            set.keys.extend(record.map(|record| (*id, record)));
+            self.load_key(*id, set)?;
         }
         for user in &reads.accounts {
             self.load_account(user, set)?;

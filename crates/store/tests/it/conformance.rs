@@ -7,6 +7,7 @@ mod callers;
 mod claims;
 mod clocks;
 mod events;
+mod flow;
 mod keys;
 mod listings;
 mod money;
@@ -22,6 +23,7 @@ pub(crate) use callers::*;
 pub(crate) use claims::*;
 pub(crate) use clocks::*;
 pub(crate) use events::*;
+pub(crate) use flow::*;
 pub(crate) use keys::*;
 pub(crate) use listings::*;
 pub(crate) use money::*;
@@ -107,6 +109,11 @@ macro_rules! promises {
             automations_are_stored_changed_and_deleted,
             a_time_of_a_schedule_creates_one_job_under_concurrency,
             one_node_at_a_time_delivers_a_webhook,
+            an_amendment_is_read_by_every_node,
+            amended_jobs_are_claimed_by_their_new_priority_and_time,
+            concurrent_creations_with_a_unique_key_create_one_job,
+            concurrent_replacements_are_all_in_the_history,
+            a_unique_key_is_free_after_its_job_is_purged,
         );
     };
     (@each $fresh:path: $($promise:ident),+ $(,)?) => {

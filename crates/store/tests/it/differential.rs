@@ -55,6 +55,7 @@ enum RandomCommand {
     DeadLetter(usize),
     Dismiss(usize),
     Retry(usize, JobId),
+    Amend(usize, i32),
     Purge(usize),
     Pause(&'static str, bool),
     Grant(&'static str, u64),
@@ -82,7 +83,11 @@ fn a_command(random: &mut Random) -> RandomCommand {
             } else {
                 a_job("so1").key
             },
-            ..a_job(random.pick(&TYPES))
+            ..match random.below(6) {
+                0 => keyed("latest", random.pick(&["k0", "k1"])),
+                1 => keyed("single", random.pick(&["k0", "k1"])),
+                _ => a_job(random.pick(&TYPES)),
+            }
         })),
         5..=8 => {
             let types = (0..4).map(|_| {
@@ -104,6 +109,7 @@ fn a_command(random: &mut Random) -> RandomCommand {
             2 => RandomCommand::DeadLetter(place),
             _ => RandomCommand::Dismiss(place),
         },
+        17 if random.below(2) == 0 => RandomCommand::Amend(place, random.below(5) as i32),
         17 => RandomCommand::Retry(place, an_id()),
         18 => RandomCommand::Grant(random.pick(&USERS), random.below(8) as u64),
         _ => match random.below(14) {
@@ -168,6 +174,19 @@ impl Replica {
             RandomCommand::Cancel(place, mode) => cancel(job(place)?, mode),
             RandomCommand::DeadLetter(place) => dead_letter(job(place)?, ReasonCode::PolicyViolation),
             RandomCommand::Dismiss(place) => dismiss(job(place)?),
+            RandomCommand::Amend(place, value) => {
+                let flow = FlowKeys { unique: Some(format!("k{}", value % 2).into()) };
+                let amend = Amend {
+                    job: job(place)?,
+                    job_type: "latest".into(),
+                    payload: Some(Json::of(&value)),
+                    priority: Some(value),
+                    run_at: None,
+                    flow: Some(flow),
+                    if_seq: None,
+                };
+                by("operator:ann", Command::Amend(Box::new(amend)))
+            }
             RandomCommand::Retry(place, id) => {
                 by("user:ann", Command::Retry(Retry { job: job(place)?, id, when: When::Now }))
             }
@@ -295,6 +314,7 @@ fn described(result: &CommandResult) -> String {
         Ok(CommandOutput::Job { job, replayed, ignored }) => {
             format!("{} replayed {replayed} ignored {ignored}", job_line(job))
         }
+        Ok(CommandOutput::Amended(job)) => format!("{} amended", job_line(job)),
         Ok(CommandOutput::Claimed { jobs, .. }) => jobs.iter().map(job_line).collect::<Vec<_>>().join("\n"),
         Ok(CommandOutput::Heartbeat { lease, cancel }) => format!("heartbeat {} {cancel:?}", lease.fence),
         Ok(CommandOutput::Key { key, replayed }) => {
@@ -326,14 +346,14 @@ fn job_line(job: &Arc<Job>) -> String {
     output.progress = output.progress.map(|progress| Box::new(Progress { message: None, ..*progress }));
     let cancel = job.cancel.as_ref().map(|cancel| (cancel.mode, cancel.by.clone()));
     // The payload of a compensation contains the times of the first job.
-    let payload = if spec.links.compensates.is_some() { "" } else { spec.payload.as_str() };
+    let payload = if spec.links.compensates.is_some() { "" } else { job.payload().as_str() };
     format!(
-        "{} {} {} {:?} {} {} {payload} | {} {:?} seq {} attempt {} failed {} fence {} | {lease:?} {last:?} {entered:?} {output:?} {cancel:?}",
+        "{} {} {} {:?} {} {} {payload} | {} {:?} seq {} attempt {} failed {} fence {} | {lease:?} {last:?} {entered:?} {output:?} {cancel:?} {:?}",
         shown(spec.id),
         spec.job_type,
         spec.queue,
         spec.user_id,
-        spec.priority,
+        job.priority(),
         spec.max_attempts,
         job.state,
         job.phase,
@@ -341,6 +361,7 @@ fn job_line(job: &Arc<Job>) -> String {
         job.attempt,
         job.retry_count,
         job.fence,
+        job.flow(),
     )
 }
 

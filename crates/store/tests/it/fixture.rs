@@ -17,7 +17,8 @@ const WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// A type for each built-in lifecycle, with its name, and a few special types: `paid` costs 3, `quick` has a lease of a
 /// few milliseconds, `eager` retries immediately, `saga` is compensated by `undo`, `brief` can be purged as soon as it
-/// is finished, and `parked` has no rule for claims.
+/// is finished, and `parked` has no rule for claims. Of `single` and `latest`, one unfinished job has a unique key; a second one
+/// is refused or replaces the first.
 pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
     let mut catalog = Catalog::default();
     let built_in: BTreeMap<String, Lifecycle> =
@@ -44,6 +45,8 @@ pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
         },
         JobType { compensate_with: Some("undo".into()), ..following("saga", "so1") },
         following("undo", "so1"),
+        JobType { unique: unique(OnConflict::Refuse), ..following("single", "so1") },
+        JobType { unique: unique(OnConflict::Replace), ..following("latest", "so1") },
     ]);
     for lifecycle in built_in.into_values().chain([brief, parked]) {
         catalog.add_lifecycle(lifecycle);
@@ -53,6 +56,15 @@ pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
     }
     Arc::new(catalog)
 });
+
+fn unique(on_conflict: OnConflict) -> Option<Unique> {
+    Some(Unique { among: Among::Unfinished, on_conflict })
+}
+
+/// A creation with a unique key.
+pub(crate) fn keyed(job_type: &str, key: &str) -> Create {
+    Create { flow: FlowKeys { unique: Some(key.into()) }, ..a_job(job_type) }
+}
 
 /// A new id, after all earlier ones of this process.
 pub(crate) fn an_id() -> JobId {
@@ -81,6 +93,8 @@ pub(crate) fn a_job(job_type: &str) -> Create {
         when: When::Now,
         links: Links::default(),
         key: CreationKey::None,
+        flow: FlowKeys::default(),
+        reader: Reader::default(),
         throttled: None,
     }
 }

@@ -4,10 +4,12 @@ pub(crate) use tenure_core::api_key::{NewKey, Role};
 pub(crate) use tenure_core::asset::{AssetId, NewAsset};
 pub(crate) use tenure_core::automation::{Automation, AutomationKind};
 pub(crate) use tenure_core::command::{
-    Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, Hold, IdempotencyKey, Retry, Verb, When,
+    Amend, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, Hold, IdempotencyKey, Reader, Retry,
+    Verb, When,
 };
 pub(crate) use tenure_core::dead_letter::ReasonCode;
 pub(crate) use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
+pub(crate) use tenure_core::flow::{Among, FlowKeys, OnConflict, Unique};
 pub(crate) use tenure_core::id::{JobId, Name, Position};
 pub(crate) use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Links};
 pub(crate) use tenure_core::job_type::{Catalog, JobType};

@@ -17,6 +17,8 @@ const LATER: &str = "
     drop table sessions;
     drop table workers;
     alter table audit drop column details;
+    alter table jobs drop column flow;
+    alter table job_states drop column amended;
     drop index dead_letters_open;
     alter table dead_letters drop column created_at;";
 
@@ -99,7 +101,8 @@ async fn api_keys_of_an_older_schema_stay_as_they_were() {
     drop(store);
     let file = Connection::open(folder.path().join("tenure.db")).unwrap();
     let older = "alter table api_keys drop column details; alter table api_keys drop column last_used_at;
-        alter table audit drop column details; drop table sessions; delete from migrations where number > 8;";
+        alter table audit drop column details; alter table jobs drop column flow;
+        alter table job_states drop column amended; drop table sessions; delete from migrations where number > 8;";
     file.execute_batch(older).unwrap();
     drop(file);
     let store = stores::open(folder.path()).await;

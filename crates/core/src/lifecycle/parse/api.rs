@@ -45,6 +45,7 @@ const FIELDS: &[&str] = &[
     "started_at",
     "completed_at",
     "entered",
+    "flow",
     "duration_ms",
     "run_ms",
 ];
@@ -155,6 +156,7 @@ fn check_field(reader: &mut DraftReader<'_>, field: &Located<String>, of_event: 
         "error" if rest.split('.').next() != Some("details") => check_part(reader, field, rest, ERROR_FIELDS),
         "lease" => check_part(reader, field, rest, LEASE_FIELDS),
         "cancel_requested" => check_part(reader, field, rest, CANCEL_FIELDS),
+        "flow" => check_part(reader, field, rest, &["unique"]),
         "payload" | "result" | "checkpoint" | "error" if rest.split('.').all(|step| !step.is_empty()) => {}
         _ => {
             let message = format!("`{}` does not exist: `{head}` has no such part", shown(&field.value));

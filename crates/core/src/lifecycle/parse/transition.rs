@@ -98,7 +98,7 @@ fn on(reader: &mut DraftReader<'_>, table: &KnownTable<'_>) -> Vec<Located<Optio
 }
 
 fn trigger(reader: &mut DraftReader<'_>, text: &Located<String>) -> Located<Option<Trigger>> {
-    let known = Trigger::parse(&text.value);
+    let known = Trigger::parse(&text.value).filter(|trigger| *trigger != Trigger::Amend);
     if known.is_some() {
         return Located { value: known, at: text.at };
     }

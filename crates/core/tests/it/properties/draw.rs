@@ -25,6 +25,7 @@ pub(super) fn world() -> World {
             "odd" => Some("pattern".into()),
             _ => None,
         };
+        made.unique = unique(lifecycle.name.as_str());
         catalog.add_type(made).expect("the type is valid");
     }
     let mut world = World::new(catalog);
@@ -32,6 +33,20 @@ pub(super) fn world() -> World {
         .submit(&envelope("ann", Command::GrantCredits { user: "u1".into(), amount: 40, reason: None }))
         .expect("the grant is within limits");
     world
+}
+
+/// A different rule for each type; none for the others.
+fn unique(job_type: &str) -> Option<Unique> {
+    let (delay, max_delay) = (Millis::seconds(2), Some(Millis::seconds(10)));
+    let (among, on_conflict) = match job_type {
+        "pattern" => (Among::Unfinished, OnConflict::Return),
+        "so1" => (Among::Waiting, OnConflict::Replace),
+        "distributed" => (Among::Created(Millis::seconds(30)), OnConflict::Refuse),
+        "odd" => (Among::Waiting, OnConflict::Postpone { delay, max_delay }),
+        "engine" => (Among::Unfinished, OnConflict::Cancel),
+        _ => return None,
+    };
+    Some(Unique { among, on_conflict })
 }
 
 /// Random numbers that determine a command.
@@ -112,9 +127,9 @@ impl Draw {
         }
         let command = match known.get(usize::from(self.which[0]) % known.len().max(1)) {
             Some(job) if self.what >= 100 && n > 3 => {
-                self.valid(world, job).unwrap_or_else(|| self.about(job, n))
+                self.valid(world, job).unwrap_or_else(|| self.about(world, job, n))
             }
-            Some(job) if self.what >= 15 && n > 3 => self.about(job, n),
+            Some(job) if self.what >= 15 && n > 3 => self.about(world, job, n),
             _ => self.creation(world, n),
         };
         // Few keys and bodies, so that they repeat.
@@ -152,7 +167,32 @@ impl Draw {
         };
         create.when = if self.which[4].is_multiple_of(5) { When::In(Millis::seconds(3)) } else { When::Now };
         create.priority = Some(i32::from(self.which[4] % 3));
+        create.payload = self.payload();
+        create.flow = self.flow();
         Command::Create(Box::new(create))
+    }
+
+    fn payload(&self) -> Json {
+        Json::of(&(self.which[3] % 4))
+    }
+
+    /// One job in three has one of two unique keys.
+    fn flow(&self) -> FlowKeys {
+        let key = ["a", "b"][usize::from(self.which[3] % 2)];
+        FlowKeys { unique: Some(key.into()).filter(|_| self.which[0].is_multiple_of(3)) }
+    }
+
+    fn amendment(&self, world: &World, job: &Job) -> Amend {
+        let run_at = world.now.at + Millis::seconds(u64::from(self.which[2] % 8));
+        Amend {
+            job: job.id(),
+            job_type: job.spec.job_type.clone(),
+            payload: Some(self.payload()).filter(|_| self.which[1].is_multiple_of(2)),
+            priority: Some(i32::from(self.which[4] % 3)).filter(|_| self.which[2].is_multiple_of(2)),
+            run_at: Some(run_at).filter(|_| self.which[2].is_multiple_of(3)),
+            flow: Some(self.flow()).filter(|_| self.which[1].is_multiple_of(2)),
+            if_seq: Some(u32::from(self.which[3] % 4)).filter(|_| self.which[4].is_multiple_of(7)),
+        }
     }
 
     /// A command that follows a rule from the job's state.
@@ -177,10 +217,11 @@ impl Draw {
         })
     }
 
-    fn about(&self, job: &Job, n: u128) -> Command {
+    fn about(&self, world: &World, job: &Job, n: u128) -> Command {
         let (id, hold) = (job.id(), self.hold(job));
         match self.what {
-            15..32 => Command::Claim(self.claim()),
+            15..29 => Command::Claim(self.claim()),
+            29..32 => Command::Amend(Box::new(self.amendment(world, job))),
             32..62 => Command::Report(Box::new(self.report(job))),
             62..68 => Command::Heartbeat(hold),
             68..72 => Command::Progress { hold, percent: f64::from(self.which[3]), message: None },

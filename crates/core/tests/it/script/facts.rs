@@ -44,6 +44,11 @@ impl ScriptRunner {
                 facts.push(if *ignored { "ignored" } else { "not ignored" }.to_owned());
                 facts
             }
+            Ok(CommandOutput::Amended(job)) => {
+                let mut facts = self.job_facts(job);
+                facts.push("amended".to_owned());
+                facts
+            }
             Ok(CommandOutput::Claimed { jobs, replayed }) => {
                 let mut facts: Vec<String> =
                     jobs.iter().map(|job| format!("{} {}", self.name_of(job.id()), job.state)).collect();

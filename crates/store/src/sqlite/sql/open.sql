@@ -1,8 +1,8 @@
 -- open: every unfinished job that is not ready, read once when the store is opened. Index: job_states_live, then the
 -- primary key of jobs.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost, j.payload,
-    j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates,
+    j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates, j.flow,
     s.state, s.phase, s.outcome, s.seq, s.attempt, s.retry_count, s.fence, s.run_at, s.timeout_at, s.due_at, s.clock_at,
     s.updated_at, s.claimed_at, s.started_at, s.completed_at, s.entered, s.worker, s.lease, s.last_lease, s.error,
-    s.result, s.checkpoint, s.progress, s.cancel, s.log_count
+    s.result, s.checkpoint, s.progress, s.cancel, s.log_count, s.amended
 from job_states s indexed by job_states_live join jobs j on j.id = s.id where s.completed_at is null and s.phase <> ?1

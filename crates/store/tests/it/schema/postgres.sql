@@ -101,6 +101,7 @@
 --     checkpoint text
 --     progress text
 --     cancel text
+--     amended text
 --     with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0, autovacuum_analyze_scale_factor=0.05)
 -- table jobs
 --     id uuid not null
@@ -119,6 +120,7 @@
 --     idempotency_key text collate C
 --     retry_of uuid
 --     compensates uuid
+--     flow text
 -- table keys
 --     id uuid not null
 --     fingerprint bytea

@@ -102,7 +102,7 @@ CREATE TABLE "job_states" (
     cancel       text,
     log_count    integer not null,
     lifecycle    text
-) strict;
+, amended text) strict;
 
 CREATE TABLE "jobs" (
     id                blob    not null primary key,
@@ -121,7 +121,7 @@ CREATE TABLE "jobs" (
     idempotency_key   text,
     retry_of          blob,
     compensates       blob
-) strict;
+, flow text) strict;
 
 CREATE TABLE journal (
     id       integer not null primary key,
