@@ -12,6 +12,7 @@ mod dashboard;
 mod dead_letters;
 mod generated_clients;
 mod jobs;
+mod large_answers;
 mod lifecycle_api;
 mod limits;
 mod logs;
