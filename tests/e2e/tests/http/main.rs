@@ -9,6 +9,7 @@ mod chaos;
 mod coalesce;
 mod credits;
 mod dashboard;
+mod database_certificates;
 mod dead_letters;
 mod generated_clients;
 mod jobs;
