@@ -92,7 +92,7 @@ impl Page for JobPage {
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         // The job is read first, so that its history is at least as new.
         let job = find(service, caller, self.id).await?;
-        let events = history::Events::read(service, &job).await?;
+        let events = history::ShownEvents::read(service, &job).await?;
         let telemetry = service.store().telemetry(self.id).await?;
         let (rules, now) = (of_job(service, &job).await?, service.runtime().reading());
         let explanation = explain(service, &job).await?;

@@ -19,13 +19,13 @@ const WINDOWS: [u32; 3] = [SHOWN as u32, 20, 1];
 const FOLDED: usize = 2000;
 
 /// The events that a page has: all of them, or the last ones of a long history.
-pub(super) struct Events {
+pub(super) struct ShownEvents {
     pub(super) shown: Vec<Event>,
     pub(super) creator: Option<Actor>,
     is_whole: bool,
 }
 
-impl Events {
+impl ShownEvents {
     /// Reads at most a few pages, however long the history is.
     pub(super) async fn read(service: &Service, job: &Job) -> Result<Self> {
         let (store, id) = (service.store(), job.id());
@@ -49,8 +49,8 @@ impl Events {
     }
 }
 
-pub(super) fn history(job: &Job, lifecycle: &Lifecycle, events: &Events) -> Markup {
-    let Events { shown, is_whole, .. } = events;
+pub(super) fn history(job: &Job, lifecycle: &Lifecycle, events: &ShownEvents) -> Markup {
+    let ShownEvents { shown, is_whole, .. } = events;
     let left_out = shown.len().saturating_sub(SHOWN);
     let last = &shown[left_out..];
     let whole = format!("{}/text/history", job_address(job.id()));

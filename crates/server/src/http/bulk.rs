@@ -43,7 +43,9 @@ pub(crate) async fn act(call: CallContext, at: AtLifecycleApi, body: Body<reques
     let mut answer = NamedAnswer::new(&call, CallId::ActOnJobs);
     submit_each(&call, &call.caller, action, mode, body.key, &jobs, |job, result| answer.push(job, result))
         .await;
-    others.iter().for_each(|(job, problem)| answer.refuse(*job, problem));
+    for (job, problem) in &others {
+        answer.refuse(*job, problem);
+    }
     ok(&ActionResults { matched, results: answer.results, next_cursor })
 }
 

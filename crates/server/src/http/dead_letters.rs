@@ -48,7 +48,9 @@ pub(crate) async fn redrive(call: CallContext, body: Body<request::Redrive>) -> 
     let push = |job, result| answer.push(job, result);
     redrive_each(&call, &call.caller, max_per_second, body.key, &found, push).await;
     let redriven = answer.results.iter().filter(|result| result.ok.is_some()).count() as u64;
-    missing.iter().for_each(|(job, problem)| answer.refuse(*job, problem));
+    for (job, problem) in &missing {
+        answer.refuse(*job, problem);
+    }
     ok(&RedriveResults { redriven, results: answer.results, next_cursor })
 }
 

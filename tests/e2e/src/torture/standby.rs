@@ -113,8 +113,9 @@ impl Place {
         // The setting of a primary that was promoted before.
         let settings = format!("{data}/postgresql.auto.conf");
         let text = std::fs::read_to_string(&settings).unwrap();
-        let kept = text.lines().filter(|line| !line.starts_with("synchronous_standby_names"));
-        std::fs::write(&settings, kept.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        let lines = text.split_inclusive('\n');
+        let kept: String = lines.filter(|line| !line.starts_with("synchronous_standby_names")).collect();
+        std::fs::write(&settings, kept).unwrap();
         self.start(server)
     }
 
