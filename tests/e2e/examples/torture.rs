@@ -11,8 +11,10 @@ cargo xtask torture FAULT [--minutes N | --faults N] [--store sqlite|postgres] [
     [--hold SECONDS] [--only database|server|worker]
 
 FAULT is kill, power, failover, freeze, disk, network, overload or soak. power, disk and overload use devices, file
-systems and control groups; --without-root simulates them, and runs failover without Patroni. With --without-sync the embedded store syncs nothing, so that `power` must
-fail. --hold is the duration of each freeze, and --only what is frozen. TENURE_TEST_SEED=N repeats the choices of a run.";
+systems and control groups; --without-root simulates them, and runs failover without Patroni. With --without-sync the
+embedded store syncs nothing, and the standby of a failover without Patroni is not synchronous, so that power and
+failover must fail. --hold is the duration of each freeze, and --only what is frozen. TENURE_TEST_SEED=N repeats the
+choices of a run.";
 
 fn parse(arguments: &[String]) -> Option<Plan> {
     let (name, options) = arguments.split_first()?;

@@ -118,7 +118,8 @@ pub struct Plan {
     pub until: Until,
     /// Uses file systems, devices and control groups, for which root is needed, and for a failover Patroni.
     pub as_root: bool,
-    /// The embedded store syncs nothing, so that a power cut must lose jobs and the run must fail.
+    /// The embedded store syncs nothing, or the standby is not synchronous, so that a power cut or a failover must lose jobs
+    /// and the run must fail.
     pub without_sync: bool,
     /// The duration of each freeze; otherwise it is random.
     pub hold: Option<Duration>,
@@ -298,7 +299,7 @@ impl Equipment {
                 (Self::Power(disk), setup)
             }
             (Fault::Failover, _) if !as_root => {
-                let pair = StandbyPair::start().await;
+                let pair = StandbyPair::start(without_sync).await;
                 let setup = Setup::on_database(&pair.url()).config(CONFIG);
                 (Self::Pair(pair), setup)
             }

@@ -18,11 +18,19 @@ use crate::{Server, eventually};
 const HAS_STANDBY: &str = "do $$ begin if not exists (select from pg_stat_replication where sync_state = 'STATE') \
                            then raise 'no standby'; end if; end $$";
 
+/// Fails while a standby follows a primary.
+const IS_ALONE: &str =
+    "do $$ begin if exists (select from pg_stat_wal_receiver) then raise 'connected'; end if; end $$";
+/// Operations that a standby misses.
+const OPERATIONS_MISSED: usize = 300;
+
 /// Two servers. They are killed when dropped.
 pub(super) struct StandbyPair {
     servers: [Option<Process>; 2],
     primary: usize,
     place: Place,
+    /// The standby misses what was acknowledged last.
+    is_behind: bool,
     /// How long there was no primary.
     outages: Vec<Duration>,
     pub(super) resumed: Resumptions,
@@ -38,7 +46,8 @@ struct Place {
 }
 
 impl StandbyPair {
-    pub(super) async fn start() -> Self {
+    /// With `is_behind`, commits do not wait for the standby, and a failover must lose jobs.
+    pub(super) async fn start(is_behind: bool) -> Self {
         let user = ServerUser::find().expect("a user for PostgreSQL exists");
         let folder = tempfile::Builder::new().prefix("tenure-pair-").tempdir_in("/tmp").unwrap();
         user.owns(folder.path()).unwrap();
@@ -47,8 +56,14 @@ impl StandbyPair {
         let place = Place { folder: folder.into(), ports, user, programs };
         place.run("initdb", &["--username=postgres", "--auth=trust", "--no-sync", "-D", &place.data(0)]);
         let servers = [Some(place.start(0)), None];
-        let mut pair =
-            Self { servers, primary: 0, place, outages: Vec::new(), resumed: Resumptions::default() };
+        let mut pair = Self {
+            servers,
+            primary: 0,
+            place,
+            is_behind,
+            outages: Vec::new(),
+            resumed: Resumptions::default(),
+        };
         for statement in ["create database tenure", "create table probe (n int)"] {
             pair.wait_for_primary(statement).await;
         }
@@ -64,6 +79,10 @@ impl StandbyPair {
 
     /// Kills the primary, promotes the standby, waits until jobs are created again, and adds a new standby.
     pub(super) async fn fail_over(&mut self, nodes: &mut [Server], load: &Load) {
+        if self.is_behind {
+            self.disconnect_standby().await;
+            load.more(OPERATIONS_MISSED).await;
+        }
         let since = Instant::now();
         drop(self.servers[self.primary].take());
         self.primary = 1 - self.primary;
@@ -92,9 +111,22 @@ impl StandbyPair {
         let server = tokio::task::spawn_blocking(move || place.start_copy(standby, from));
         self.servers[standby] = Some(server.await.expect("the copy does not panic"));
         self.wait_for_primary(&HAS_STANDBY.replace("STATE", "async")).await;
+        if self.is_behind {
+            return;
+        }
         self.wait_for_primary("alter system set synchronous_standby_names = '*'").await;
         self.wait_for_primary("select pg_reload_conf()").await;
         self.wait_for_primary(&HAS_STANDBY.replace("STATE", "sync")).await;
+    }
+}
+
+impl StandbyPair {
+    async fn disconnect_standby(&self) {
+        let port = self.place.ports[1 - self.primary];
+        for statement in ["alter system set primary_conninfo = ''", "select pg_reload_conf()", IS_ALONE] {
+            let accepts = async || execute(port, statement).await.is_some();
+            eventually("the standby is disconnected", accepts).await;
+        }
     }
 }
 

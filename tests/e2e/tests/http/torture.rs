@@ -38,6 +38,14 @@ async fn nothing_is_lost_or_doubled_when_a_standby_replaces_the_killed_primary()
     survive(Fault::Failover, Store::Postgres, 1).await;
 }
 
+/// The check can fail: a standby that missed commits loses acknowledged work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[should_panic(expected = "lost")]
+async fn a_failover_to_a_standby_that_is_behind_loses_work() {
+    let plan = Plan::new(Fault::Failover, Store::Postgres, Until::Faults(1));
+    run(Plan { without_sync: true, ..plan }).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_or_doubled_while_the_network_loses_answers() {
     for store in Store::ALL {
