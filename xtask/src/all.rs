@@ -63,7 +63,11 @@ pub fn fmt() -> Result<Report> {
 /// Runs clippy over everything, tests and examples included; a warning is a failure.
 pub fn clippy() -> Result<Report> {
     let arguments = "clippy --workspace --all-targets --all-features --quiet -- -D warnings";
-    step::command("clippy", &mut cargo::command(arguments))
+    let mut report = step::command("clippy", &mut cargo::command(arguments))?;
+    // The server without traces and buckets.
+    let without_features = "clippy -p tenure-server --lib --quiet -- -D warnings";
+    report.append(step::command("clippy-plain", &mut cargo::command(without_features))?);
+    Ok(report)
 }
 
 /// Builds the documentation of this workspace's crates; a broken link is a failure.

@@ -19,11 +19,25 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
-/// The cargo that runs this program, in the workspace's root, with arguments that contain no spaces.
+/// Subcommands that read `Cargo.lock`. With `--locked` they fail instead of changing it.
+const LOCKED: &[&str] = &["build", "clippy", "doc", "metadata", "nextest run", "run", "test"];
+
+/// The cargo that runs this program, in the workspace's root, with arguments that contain no spaces. No run changes
+/// `Cargo.lock`.
 pub fn command(arguments: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments.split(' ')).current_dir(root());
+    command.args(locked(arguments).split(' ')).current_dir(root());
     command
+}
+
+/// The arguments, with `--locked` after a subcommand that takes it.
+fn locked(arguments: &str) -> String {
+    for name in LOCKED {
+        if let Some(rest) = arguments.strip_prefix(name).filter(|rest| rest.starts_with(' ')) {
+            return format!("{name} --locked{rest}");
+        }
+    }
+    arguments.to_owned()
 }
 
 /// Whether `cargo NAME` exists.
@@ -87,6 +101,16 @@ mod tests {
             Program { name: "c".into(), example: false, path: "/t/c".into() },
         ];
         assert_eq!(programs(messages), expected);
+    }
+
+    #[test]
+    fn what_reads_the_lock_file_does_not_change_it() {
+        assert_eq!(locked("build --quiet -p xtask"), "build --locked --quiet -p xtask");
+        assert_eq!(locked("run --release -- bench"), "run --locked --release -- bench");
+        assert_eq!(locked("nextest run --workspace"), "nextest run --locked --workspace");
+        for other in ["fmt --all --check", "nextest --version", "deny check bans", "runner x"] {
+            assert_eq!(locked(other), other);
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Page for JobPage {
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         // The job is read first, so that its history is at least as new.
         let job = find(service, caller, self.id).await?;
-        let events = service.store().history(self.id).await?;
+        let events = history::ShownEvents::read(service, &job).await?;
         let telemetry = service.store().telemetry(self.id).await?;
         let (rules, now) = (of_job(service, &job).await?, service.runtime().reading());
         let explanation = explain(service, &job).await?;
@@ -100,7 +100,7 @@ impl Page for JobPage {
         let lines = output::last_lines(service, &job).await?;
         let left = assets::newest(service, self.id).await?;
         let others = related::Related::find(service, caller, &job).await?;
-        let stays = path::stays(&events);
+        let stays = path::stays(&events.shown);
         let status = head::status(&job, letter.as_ref());
         let forms = actions::forms(caller, &explanation, &job, letter.as_ref());
         let failure = job.output.error.as_deref().map(error::error);
@@ -145,7 +145,7 @@ impl Page for JobPage {
             }
             div.cards.two {
                 section #credits .card aria-label="Credits" { (parts.keep("credits", related::credits(&job, &rules))) }
-                section #related .card aria-label="Related" { (parts.keep("related", related::related(&job, &events, &others))) }
+                section #related .card aria-label="Related" { (parts.keep("related", related::related(&job, events.creator.as_ref(), &others))) }
             }
         })
     }

@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let report = Command::Report(Box::new(Report { job, holder, verb }));
     tenure.submit(CommandEnvelope { by: "worker:w1".into(), key: None, command: report }).await??;
 
-    for event in tenure.store().history(job).await? {
+    for event in tenure.store().whole_history(job).await? {
         println!("{} {} {} by {}", event.ts, event.name, event.to, event.actor);
     }
     tenure.stop().await;

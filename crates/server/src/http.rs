@@ -34,8 +34,6 @@ use tenure_core::time::Now;
 use tenure_service::extract::Reply;
 use tenure_service::wire::{ClaimedTrace, JobExtras, JobView};
 
-use batch_answer::BatchAnswer;
-
 use crate::headers::ReturnPreference;
 use crate::prelude::*;
 use crate::telemetry;
@@ -192,13 +190,11 @@ pub(crate) enum ItemOutput {
     Brief(JobBriefOf<Borrowed<'static>>),
 }
 
-/// The results of a batch, one for each item, in order.
-pub(crate) fn results(
-    call: &CallContext,
-    id: CallId,
-    results: impl Iterator<Item = Result<CommandOutput>>,
-) -> Reply {
-    let mut answer = BatchAnswer::new(call, id);
-    results.for_each(|result| answer.push(result));
-    answer.reply()
+impl ItemOutput {
+    fn of(call: &CallContext, output: CommandOutput, preference: ReturnPreference) -> Self {
+        match brief(&output, preference) {
+            Some(brief) => Self::Brief(brief),
+            None => Self::Whole(Box::new(OutputAnswer { output, now: call.runtime().reading() })),
+        }
+    }
 }

@@ -16,6 +16,8 @@ impl Server {
         let lifecycle_apis =
             LifecycleApis::new(&config.definitions.lifecycles).map_err(ServeError::Config)?;
         let listener = ListenerSettings::new(config).map_err(ServeError::Config)?;
+        let apply_to_store =
+            runtime.store().reload().map_err(|error| ServeError::Config(error.to_string()))?;
         let jwt = match config.jwt.clone() {
             Some(jwt) => Some(keyring.reopen_jwt(jwt).await.map_err(ServeError::Config)?),
             None => None,
@@ -25,6 +27,7 @@ impl Server {
         }
         // The last step that may fail. It changes nothing if it does, unless the store fails meanwhile.
         runtime.redefine(config.definitions.clone()).await?;
+        apply_to_store();
         let catalog = runtime.catalog();
         self.app.metrics.add_definitions(&catalog);
         self.app.stats().add_types(&catalog);

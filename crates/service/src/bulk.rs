@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 use tenure_core::command::Cancel;
+use tenure_core::decide::CommandOutput;
 use tenure_core::job::CancelMode;
+use tenure_core::limits::PAGE_BYTES_MAX;
 
 use crate::prelude::*;
 
@@ -11,6 +13,51 @@ pub const ACTION_JOBS_MAX: usize = 10_000;
 
 /// Jobs per read of the store.
 pub const PAGE_JOBS: usize = 500;
+
+/// Commands of the first portion.
+const FIRST_ITEMS: usize = 128;
+/// The smallest and the largest of the other portions.
+const PORTION_ITEMS: (usize, usize) = (16, 1024);
+
+/// The result of one command.
+pub type Answer = Result<CommandResult, Failure>;
+
+/// How many of many commands are submitted together: the jobs of their results are in memory at the same time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Portions {
+    items: usize,
+    bytes: usize,
+}
+
+impl Portions {
+    /// The size of the next portion: about a page of bytes, if its jobs are like those before.
+    pub fn size(self) -> usize {
+        if self.items == 0 {
+            return FIRST_ITEMS;
+        }
+        let (least, most) = PORTION_ITEMS;
+        (PAGE_BYTES_MAX / (self.bytes / self.items).max(1)).clamp(least, most)
+    }
+
+    /// Counts a result, with the bytes of its job.
+    pub fn add(&mut self, bytes: usize) {
+        self.items += 1;
+        self.bytes += bytes;
+    }
+
+    /// Whether the results have more bytes than a page.
+    pub fn is_full(self) -> bool {
+        self.bytes > PAGE_BYTES_MAX
+    }
+}
+
+/// Bytes of the job that a command returns.
+pub fn output_bytes(output: &CommandOutput) -> usize {
+    match output {
+        CommandOutput::Job { job, .. } => job.bytes(),
+        _ => 0,
+    }
+}
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -61,6 +108,26 @@ pub async fn split_copies(
     (allowed, refused)
 }
 
+/// Submits a command for each job in portions, and passes each result on before the next portion is submitted.
+pub async fn submit_portions(
+    service: &Service,
+    commands: impl Iterator<Item = (JobId, CommandEnvelope)>,
+    mut each: impl FnMut(JobId, Answer),
+) {
+    let (mut commands, mut portions) = (commands, Portions::default());
+    loop {
+        let (jobs, portion): (Vec<_>, Vec<_>) = commands.by_ref().take(portions.size()).unzip();
+        if jobs.is_empty() {
+            return;
+        }
+        for (job, answer) in jobs.into_iter().zip(service.runtime().submit_all(portion).await) {
+            portions
+                .add(answer.as_ref().ok().and_then(|result| result.as_ref().ok()).map_or(0, output_bytes));
+            each(job, answer);
+        }
+    }
+}
+
 /// Submits the same command for each job, as the caller.
 pub async fn submit_each(
     service: &Service,
@@ -69,7 +136,8 @@ pub async fn submit_each(
     mode: CancelMode,
     key: Option<IdempotencyKey>,
     jobs: &[JobId],
-) -> Vec<Result<CommandResult, Failure>> {
+    each: impl FnMut(JobId, Answer),
+) {
     let by = caller.origin();
     let command = |&job: &JobId| {
         let command = match action {
@@ -77,7 +145,24 @@ pub async fn submit_each(
             Action::Delete => Command::Delete { job, reason: None },
             Action::Retry => Command::Retry(Retry { job, id: service.runtime().new_id(), when: When::Now }),
         };
-        CommandEnvelope { by: by.clone(), key: key.clone(), command }
+        (job, CommandEnvelope { by: by.clone(), key: key.clone(), command })
     };
-    service.runtime().submit_all(jobs.iter().map(command).collect::<Vec<_>>()).await
+    submit_portions(service, jobs.iter().map(command), each).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn portions_become_smaller_when_their_jobs_are_large() {
+        let mut portions = Portions::default();
+        assert_eq!(portions.size(), 128);
+        portions.add(1000);
+        assert_eq!(portions.size(), 1024);
+        portions.add(1 << 20);
+        assert_eq!((portions.size(), portions.is_full()), (16, false));
+        portions.add(8 << 20);
+        assert_eq!((portions.size(), portions.is_full()), (16, true));
+    }
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::dead_letter::DeadLetter;
 
-use crate::bulk::{ACTION_JOBS_MAX, PAGE_JOBS};
+use crate::bulk::{ACTION_JOBS_MAX, Answer, PAGE_JOBS, submit_portions};
 use crate::fields::require;
 use crate::prelude::*;
 
@@ -55,15 +55,16 @@ pub async fn redrive_each(
     max_per_second: Option<f64>,
     key: Option<IdempotencyKey>,
     jobs: &[JobId],
-) -> Vec<Result<CommandResult, Failure>> {
+    each: impl FnMut(JobId, Answer),
+) {
     let by = caller.origin();
     let command = |(index, &job): (usize, &JobId)| {
         let delay = max_per_second.map_or(0, |rate| (index as f64 * 1000.0 / rate) as u64);
         let when = if delay == 0 { When::Now } else { When::In(Millis(delay)) };
         let command = Command::Retry(Retry { job, id: service.runtime().new_id(), when });
-        CommandEnvelope { by: by.clone(), key: key.clone(), command }
+        (job, CommandEnvelope { by: by.clone(), key: key.clone(), command })
     };
-    service.runtime().submit_all(jobs.iter().enumerate().map(command).collect::<Vec<_>>()).await
+    submit_portions(service, jobs.iter().enumerate().map(command), each).await;
 }
 
 /// Matching dead letters that `keep` accepts, and a cursor if there are more than one request may touch.

@@ -13,6 +13,7 @@ pub mod events;
 pub mod explain;
 pub mod extract;
 pub mod fields;
+pub mod history;
 pub mod keyring;
 pub mod lifecycles;
 pub mod links;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::prelude::*;
-use crate::{Backend, Properties, ReadyJobs, Result, SqliteStore, StoreError, postgres};
+use crate::{ApplyReload, Backend, Properties, ReadyJobs, Result, SqliteStore, StoreError, postgres};
 
 /// A store, whatever its backend. Cheap to clone. Its reads are declared in `query.rs`.
 #[derive(Clone, Debug)]
@@ -38,6 +38,11 @@ impl Store {
 
     pub fn properties(&self) -> Properties {
         self.0.properties()
+    }
+
+    /// Loads the certificates for connections to its database again. The result applies them to new connections.
+    pub fn reload(&self) -> Result<ApplyReload, StoreError> {
+        self.0.reload()
     }
 
     /// Whether other nodes may commit to it.

@@ -49,6 +49,9 @@ pub type BackendFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Decides a batch: changes the working set at a time. Pure, so that it may be called again after a conflict.
 pub type Decide = Box<dyn FnMut(&mut WorkingSet, Now) + Send>;
 
+/// Applies what a reload of a store has loaded.
+pub type ApplyReload = Box<dyn FnOnce() + Send>;
+
 /// What a store implements. Its users call the methods of [`Store`], where they are described.
 pub trait Backend: fmt::Debug + Send + Sync + 'static {
     fn transact(&self, reads: Reads, decide: Decide) -> BackendFuture<'_, Result<(), StoreError>>;
@@ -57,6 +60,9 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
     fn heartbeat(&self) -> BackendFuture<'_, Result<(), StoreError>>;
     fn remote_commit(&self) -> BackendFuture<'_, Option<Vec<ReadyJobs>>>;
     fn properties(&self) -> Properties;
+    fn reload(&self) -> Result<ApplyReload, StoreError> {
+        Ok(Box::new(|| {}))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

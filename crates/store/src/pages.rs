@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use tenure_core::limits::{LOG_LINE_BYTES_MAX, PAGE_BYTES_MAX};
+use tenure_core::limits::{EVENT_BYTES_MAX, LOG_LINE_BYTES_MAX, PAGE_BYTES_MAX};
 
 use crate::prelude::*;
 use crate::{JournalEntry, Result, Store};
 
 /// Rows of the first portion.
 const FIRST_ROWS: usize = 20;
+/// Events of the first portion of a history: they have at most twice the bytes of a page.
+const FIRST_EVENTS: usize = 2 * PAGE_BYTES_MAX / EVENT_BYTES_MAX;
 /// Lines of the first portion of a log: they fit into a page, however long they are.
 const FIRST_LINES: usize = PAGE_BYTES_MAX / LOG_LINE_BYTES_MAX;
 
@@ -106,6 +108,39 @@ impl Store {
             rows.extend(found.into_iter().take_while(|line| size.take(line.bytes())));
         }
         Ok(BoundedPage { rows, has_more: size.has_more() })
+    }
+
+    /// Like [`Store::history`], limited in bytes.
+    pub async fn history_page(&self, id: JobId, mut after: u64, limit: usize) -> Result<BoundedPage<Event>> {
+        let mut size = PageSize { first: FIRST_EVENTS, ..PageSize::new(limit) };
+        let mut rows = Vec::new();
+        while let Some(limit) = size.portion() {
+            let found = self.history(id, after, limit).await?;
+            size.is_last = found.len() < limit;
+            after = found.last().and_then(|event| event.seq).map_or(after, u64::from);
+            rows.extend(found.into_iter().take_while(|event| size.take(event.bytes())));
+        }
+        Ok(BoundedPage { rows, has_more: size.has_more() })
+    }
+
+    /// Like [`Store::notes`], limited in bytes.
+    pub async fn notes_page(&self, id: JobId, mut skipped: u64, limit: usize) -> Result<BoundedPage<Event>> {
+        let mut size = PageSize { first: FIRST_EVENTS, ..PageSize::new(limit) };
+        let mut rows = Vec::new();
+        while let Some(limit) = size.portion() {
+            let found = self.notes(id, skipped, limit).await?;
+            size.is_last = found.len() < limit;
+            skipped += found.len() as u64;
+            rows.extend(found.into_iter().take_while(|note| size.take(note.bytes())));
+        }
+        Ok(BoundedPage { rows, has_more: size.has_more() })
+    }
+
+    /// All events of a job, notes after the numbered ones. Not limited: only for jobs that are known to have few.
+    pub async fn whole_history(&self, id: JobId) -> Result<Vec<Event>> {
+        let mut events = self.history(id, 0, usize::MAX >> 1).await?;
+        events.extend(self.notes(id, 0, usize::MAX >> 1).await?);
+        Ok(events)
     }
 
     /// Like [`Store::events`], limited in bytes.

@@ -33,7 +33,7 @@ use clock::DatabaseClock;
 use commits::Commits;
 use error::StatementFault;
 use listen::CommitNotifications;
-use options::Options;
+use options::{DatabaseServer, Options};
 use pool::Pool;
 use read::ReadPools;
 pub(crate) use rows::get;
@@ -42,6 +42,7 @@ use specs::Specs;
 /// Connections and caches of one node.
 #[derive(Debug)]
 pub(crate) struct Node {
+    server: DatabaseServer,
     writers: Pool,
     readers: ReadPools,
     clock: DatabaseClock,
@@ -61,6 +62,7 @@ impl Node {
         let options = Options::parse(url)?;
         let pool = |keeps, size| Pool::new(options.server.clone(), keeps, size);
         let node = Node {
+            server: options.server.clone(),
             writers: pool(options.prepared, options.parallel_batches),
             readers: ReadPools::new(|size| pool(false, size)),
             clock: DatabaseClock::default(),

@@ -57,8 +57,10 @@ macro_rules! queries {
             Workers = workers() -> Vec<WorkerRecord> [function];
             /// Last seen first; at most [`crate::NODES_MAX`].
             Nodes = nodes() -> Vec<NodeRecord> [function];
-            /// In order, notes after the numbered events.
-            History = history(id: JobId) -> Vec<Event> [statement codec::event];
+            /// The numbered events of a job after number `after`, in order. [`Store::history_page`] is limited in bytes, too.
+            History = history(id: JobId, after: u64, limit: usize) -> Vec<Event> [statement codec::event];
+            /// The events of a job that have no number, without the first `skipped`, in order.
+            Notes = notes(id: JobId, skipped: u64, limit: usize) -> Vec<Event> [statement codec::event];
             /// The journal after a position, in commit order, which is the same for all readers.
             Events = events(after: Position, limit: usize) -> Vec<JournalEntry> [statement records::journal_entry];
             /// Finished jobs of a lifecycle that completed after a job, which completed at `after`, and before a time. In the

@@ -4,14 +4,17 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tenure_e2e::Store;
-use tenure_e2e::torture::{self, Fault, Plan, Until};
+use tenure_e2e::torture::{self, Fault, Plan, Until, Victim};
 
 const USAGE: &str = "\
 cargo xtask torture FAULT [--minutes N | --faults N] [--store sqlite|postgres] [--without-root] [--without-sync]
+    [--hold SECONDS] [--only database|server|worker]
 
 FAULT is kill, power, failover, freeze, disk, network, overload or soak. power, disk and overload use devices, file
-systems and control groups; --without-root simulates them. With --without-sync the embedded store syncs nothing, so that `power` must
-fail. TENURE_TEST_SEED=N repeats the choices of a run.";
+systems and control groups; --without-root simulates them, and runs failover without Patroni. With --without-sync the
+embedded store syncs nothing, and the standby of a failover without Patroni is not synchronous, so that power and
+failover must fail. --hold is the duration of each freeze, and --only what is frozen. TENURE_TEST_SEED=N repeats the
+choices of a run.";
 
 fn parse(arguments: &[String]) -> Option<Plan> {
     let (name, options) = arguments.split_first()?;
@@ -28,6 +31,8 @@ fn parse(arguments: &[String]) -> Option<Plan> {
                 "postgres" => plan.store = Store::Postgres,
                 _ => return None,
             },
+            "--hold" => plan.hold = Some(Duration::from_secs(words.next()?.parse().ok()?)),
+            "--only" => plan.only = Some(Victim::parse(words.next()?)?),
             "--without-root" => plan.as_root = false,
             "--without-sync" => plan.without_sync = true,
             _ => return None,
@@ -35,6 +40,11 @@ fn parse(arguments: &[String]) -> Option<Plan> {
     }
     if plan.fault == Fault::Failover {
         plan.store = Store::Postgres;
+    }
+    let has_database = plan.fault == Fault::Freeze && plan.store == Store::Postgres;
+    let freezes = plan.fault == Fault::Freeze && (plan.only != Some(Victim::Database) || has_database);
+    if (plan.hold.is_some() || plan.only.is_some()) && !freezes {
+        return None;
     }
     let is_embedded = matches!(plan.fault, Fault::Power | Fault::Disk | Fault::Overload);
     let is_timed = plan.fault != Fault::Overload || matches!(plan.until, Until::Elapsed(_));

@@ -10,6 +10,8 @@ mod load;
 mod overload;
 mod power;
 mod proxy;
+mod resume;
+mod standby;
 mod workers;
 
 use std::fs;
@@ -24,6 +26,8 @@ use failover::Cluster;
 use load::Load;
 use power::PowerDisk;
 use proxy::Proxy;
+use resume::Resumptions;
+use standby::StandbyPair;
 use workers::WorkerProcesses;
 
 const CONFIG: &str = r#"
@@ -51,7 +55,7 @@ pub enum Fault {
     Power,
     /// The leader of a PostgreSQL cluster is killed, and the standby is promoted.
     Failover,
-    /// SIGSTOP of a server, a worker or the database for up to three seconds.
+    /// SIGSTOP of a server, a worker or the database for up to three seconds, or for [`Plan::hold`].
     Freeze,
     /// The disk is full for a time, or a sync fails.
     Disk,
@@ -80,6 +84,25 @@ impl Fault {
     }
 }
 
+/// What is frozen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    Database,
+    Server,
+    Worker,
+}
+
+impl Victim {
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "database" => Self::Database,
+            "server" => Self::Server,
+            "worker" => Self::Worker,
+            _ => return None,
+        })
+    }
+}
+
 /// When a run ends.
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
@@ -93,15 +116,20 @@ pub struct Plan {
     pub fault: Fault,
     pub store: Store,
     pub until: Until,
-    /// Uses file systems, devices and control groups, for which root is needed.
+    /// Uses file systems, devices and control groups, for which root is needed, and for a failover Patroni.
     pub as_root: bool,
-    /// The embedded store syncs nothing, so that a power cut must lose jobs and the run must fail.
+    /// The embedded store syncs nothing, or the standby is not synchronous, so that a power cut or a failover must lose jobs
+    /// and the run must fail.
     pub without_sync: bool,
+    /// The duration of each freeze; otherwise it is random.
+    pub hold: Option<Duration>,
+    /// What is frozen; otherwise one of all, at random.
+    pub only: Option<Victim>,
 }
 
 impl Plan {
     pub fn new(fault: Fault, store: Store, until: Until) -> Self {
-        Self { fault, store, until, as_root: false, without_sync: false }
+        Self { fault, store, until, as_root: false, without_sync: false, hold: None, only: None }
     }
 }
 
@@ -147,15 +175,18 @@ pub async fn run(plan: Plan) -> Survived {
     rig.nodes[0].setup().verify();
     let resident_kib = memory_kib(rig.nodes[0].id(), "VmRSS:");
     let (measured, missed) = match &rig.equipment {
-        Equipment::Cluster(cluster) => (cluster.measured(), cluster.missed()),
-        _ => (Vec::new(), Vec::new()),
+        Equipment::Cluster(cluster) => (cluster.measured(), cluster.resumed.missed()),
+        Equipment::Pair(pair) => (pair.measured(), pair.resumed.missed()),
+        _ => (rig.thawed.measured("the end of a freeze").into_iter().collect(), rig.thawed.missed()),
     };
     Survived { faults, acknowledged: operations, jobs, resident_kib, measured, missed }
 }
 
 /// Servers, worker processes, and what else faults act on.
 struct Rig {
-    fault: Fault,
+    plan: Plan,
+    /// How long after a freeze of the database or a server a job was created.
+    thawed: Resumptions,
     nodes: Vec<Server>,
     workers: WorkerProcesses,
     equipment: Equipment,
@@ -167,6 +198,7 @@ enum Equipment {
     Disk(FaultyDisk),
     Power(PowerDisk),
     Cluster(Cluster),
+    Pair(StandbyPair),
     /// The database of this run alone: other tests use the common one at the same time.
     Database(Scratch),
 }
@@ -188,7 +220,7 @@ impl Rig {
         let has_workers = matches!(plan.fault, Fault::Kill | Fault::Freeze);
         let urls = nodes.iter().filter(|_| has_workers).map(|node| node.url().to_owned());
         let workers = WorkerProcesses::start(urls.collect());
-        Self { fault: plan.fault, nodes, workers, equipment }
+        Self { plan, thawed: Resumptions::default(), nodes, workers, equipment }
     }
 
     /// Where requests are sent.
@@ -211,8 +243,9 @@ impl Rig {
                 self.nodes.push(disk.cut(server).await);
             }
             Equipment::Cluster(cluster) => cluster.fail_over(&mut self.nodes, load).await,
-            _ if self.fault == Fault::Kill => self.kill(random).await,
-            _ if self.fault == Fault::Freeze => self.freeze(random).await,
+            Equipment::Pair(pair) => pair.fail_over(&mut self.nodes, load).await,
+            _ if self.plan.fault == Fault::Kill => self.kill(random).await,
+            _ if self.plan.fault == Fault::Freeze => self.freeze(load, random).await,
             // The proxies choose the fate of each connection.
             _ => {}
         }
@@ -232,14 +265,21 @@ impl Rig {
     }
 
     /// Stops a worker, a server or the database for a time.
-    async fn freeze(&self, random: &mut SeededRandom) {
-        let mut victims: Vec<Vec<u32>> = self.nodes.iter().map(|node| vec![node.id()]).collect();
-        victims.extend(self.workers.ids().map(|id| vec![id]));
+    async fn freeze(&mut self, load: &Load, random: &mut SeededRandom) {
+        let servers = self.nodes.iter().map(|node| (Victim::Server, vec![node.id()]));
+        let workers = self.workers.ids().map(|id| (Victim::Worker, vec![id]));
+        let mut victims: Vec<(Victim, Vec<u32>)> = servers.chain(workers).collect();
         if let Equipment::Database(database) = &self.equipment {
-            victims.push(database.processes().expect("the database runs"));
+            victims.push((Victim::Database, database.processes().expect("the database runs")));
         }
-        let span = Duration::from_millis(random.below(FREEZE_MILLIS_MAX) as u64);
-        freeze(&victims[random.below(victims.len())], span).await;
+        victims.retain(|(kind, _)| self.plan.only.is_none_or(|only| only == *kind));
+        assert!(!victims.is_empty(), "there is no {:?} to freeze", self.plan.only);
+        let chosen = Duration::from_millis(random.below(FREEZE_MILLIS_MAX) as u64);
+        let (kind, processes) = &victims[random.below(victims.len())];
+        freeze(processes, self.plan.hold.unwrap_or(chosen)).await;
+        if *kind != Victim::Worker {
+            self.thawed.measure(load, &mut self.nodes).await;
+        }
     }
 }
 
@@ -257,6 +297,11 @@ impl Equipment {
                 let setup = Setup::new(store).await.config(CONFIG);
                 let (disk, setup) = PowerDisk::below(setup, as_root, without_sync).await;
                 (Self::Power(disk), setup)
+            }
+            (Fault::Failover, _) if !as_root => {
+                let pair = StandbyPair::start(without_sync).await;
+                let setup = Setup::on_database(&pair.url()).config(CONFIG);
+                (Self::Pair(pair), setup)
             }
             (Fault::Failover, _) => {
                 let cluster = Cluster::start().await;

@@ -2,12 +2,12 @@
 
 use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::decide::CommandOutput;
-use tenure_service::bulk::{ACTION_JOBS_MAX, split_copies};
+use tenure_service::bulk::{ACTION_JOBS_MAX, Answer, split_copies, submit_portions};
 use tenure_service::dead_letters::{check_rate, find, matching, redrive_each};
 use tenure_service::fields::message;
 
 use super::groups::Kind;
-use crate::jobs::actions::{Answers, accepted, selected_jobs, summary};
+use crate::jobs::actions::{accepted, selected_jobs, summary};
 use crate::prelude::*;
 
 enum DeadLetterAction {
@@ -135,26 +135,27 @@ async fn perform(
     jobs: Vec<JobId>,
     missing: Vec<Problem>,
 ) -> String {
+    let mut tally = Tally { refused: missing, ..Tally::default() };
     match action {
         DeadLetterAction::Dismiss { reason } => {
             let asked = jobs.iter().map(|job| (*job, reason.clone()));
-            let answers = dismiss_each(service, caller, asked).await;
-            report("Dismissed", missing, answers, "")
+            dismiss_each(service, caller, asked, |_, answer| drop(tally.add(answer))).await;
+            tally.summary("Dismissed", "")
         }
         DeadLetterAction::Redrive { rate, settle } => {
             let (jobs, others) = split_copies(service, caller, jobs).await;
-            let missing = missing.into_iter().chain(others.into_iter().map(|(_, problem)| problem)).collect();
-            let answers = redrive_each(service, caller, rate, None, &jobs).await;
-            let redriven = jobs.iter().zip(&answers).filter_map(|(job, answer)| match answer {
-                Ok(Ok(CommandOutput::Job { job: made, .. })) => {
-                    Some((*job, format!("redriven as {}", made.id())))
+            tally.refused.extend(others.into_iter().map(|(_, problem)| problem));
+            let mut redriven = Vec::new();
+            redrive_each(service, caller, rate, None, &jobs, |job, answer| {
+                if let Some(CommandOutput::Job { job: made, .. }) = tally.add(answer) {
+                    redriven.push((job, format!("redriven as {}", made.id())));
                 }
-                _ => None,
-            });
+            })
+            .await;
             if settle {
-                dismiss_each(service, caller, redriven).await;
+                dismiss_each(service, caller, redriven.into_iter(), |_, _| {}).await;
             }
-            report("Redrove", missing, answers, if settle { ", and dismissed them" } else { "" })
+            tally.summary("Redrove", if settle { ", and dismissed them" } else { "" })
         }
     }
 }
@@ -163,16 +164,39 @@ async fn dismiss_each(
     service: &Service,
     caller: &Caller,
     letters: impl Iterator<Item = (JobId, String)>,
-) -> Answers {
+    each: impl FnMut(JobId, Answer),
+) {
     let ask = |(job, reason)| {
         let command = Command::DismissDeadLetter { job, reason };
-        CommandEnvelope { by: caller.origin(), key: None, command }
+        (job, CommandEnvelope { by: caller.origin(), key: None, command })
     };
-    service.runtime().submit_all(letters.map(ask).collect::<Vec<_>>()).await
+    submit_portions(service, letters.map(ask), each).await;
 }
 
-fn report(verb: &str, mut refused: Vec<Problem>, answers: Answers, suffix: &str) -> String {
-    let all = answers.len() + refused.len();
-    let done = accepted(answers, &mut refused).len() as u64;
-    summary(verb, done, all, if done > 0 { suffix } else { "" }, &refused)
+/// What became of many commands.
+#[derive(Default)]
+struct Tally {
+    done: u64,
+    refused: Vec<Problem>,
+}
+
+impl Tally {
+    /// Counts an answer, and returns the output of an accepted command.
+    fn add(&mut self, answer: Answer) -> Option<CommandOutput> {
+        match accepted(answer) {
+            Ok(output) => {
+                self.done += 1;
+                Some(output)
+            }
+            Err(problem) => {
+                self.refused.push(problem);
+                None
+            }
+        }
+    }
+
+    fn summary(&self, verb: &str, suffix: &str) -> String {
+        let all = self.done as usize + self.refused.len();
+        summary(verb, self.done, all, if self.done > 0 { suffix } else { "" }, &self.refused)
+    }
 }

@@ -1,6 +1,7 @@
 //! The history of a job, and whether folding it gives the job's current row.
 
 use tenure_core::fold;
+use tenure_core::id::Actor;
 use tenure_core::json::Json;
 
 use super::path::state_of;
@@ -12,17 +13,57 @@ const SHOWN: usize = 200;
 /// Bytes of an event's facts.
 const FACTS_BYTES: usize = 4 << 10;
 
-pub(super) fn history(job: &Job, lifecycle: &Lifecycle, events: &[Event]) -> Markup {
-    let left_out = events.len().saturating_sub(SHOWN);
+/// Windows of the last events of a job whose history is long: the largest one that fits into a page is shown.
+const WINDOWS: [u32; 3] = [SHOWN as u32, 20, 1];
+/// Events that are folded again on the page.
+const FOLDED: usize = 2000;
+
+/// The events that a page has: all of them, or the last ones of a long history.
+pub(super) struct ShownEvents {
+    pub(super) shown: Vec<Event>,
+    pub(super) creator: Option<Actor>,
+    is_whole: bool,
+}
+
+impl ShownEvents {
+    /// Reads at most a few pages, however long the history is.
+    pub(super) async fn read(service: &Service, job: &Job) -> Result<Self> {
+        let (store, id) = (service.store(), job.id());
+        let first = store.history_page(id, 0, FOLDED).await?;
+        let creator = first.rows.first().map(|event| event.actor.clone());
+        if !first.has_more {
+            let notes = store.notes_page(id, 0, FOLDED).await?;
+            let shown = first.rows.into_iter().chain(notes.rows).collect();
+            return Ok(Self { shown, creator, is_whole: true });
+        }
+        drop(first);
+        let mut shown = Vec::new();
+        for window in WINDOWS {
+            let last = store.history_page(id, job.seq.saturating_sub(window).into(), SHOWN).await?;
+            shown = last.rows;
+            if !last.has_more {
+                break;
+            }
+        }
+        Ok(Self { shown, creator, is_whole: false })
+    }
+}
+
+pub(super) fn history(job: &Job, lifecycle: &Lifecycle, events: &ShownEvents) -> Markup {
+    let ShownEvents { shown, is_whole, .. } = events;
+    let left_out = shown.len().saturating_sub(SHOWN);
+    let last = &shown[left_out..];
     let whole = format!("{}/text/history", job_address(job.id()));
     html! {
-        (agreement(job, events))
+        @if *is_whole { (agreement(job, shown)) }
+        @else { p { "The history is long, and is not folded again here. Path and attempts are those of the events below. " code { "tenure verify" } " checks it." } }
         p.hint {
-            @if left_out > 0 { "The last " (SHOWN) " of " (count(events.len() as u64)) " events. " }
+            @if !is_whole { "The last " (last.len()) " of " (count(job.seq.into())) " events. " }
+            @else if left_out > 0 { "The last " (SHOWN) " of " (count(shown.len() as u64)) " events. " }
             a href=(whole) { "Full history as text" }
         }
         (table("Events of this job, oldest first", &["#Seq", "Time", "Event", "From → to", "Attempt", "Actor", "Cause", "Facts"], &html! {
-            @for event in &events[left_out..] { (row(event, lifecycle)) }
+            @for event in last { (row(event, lifecycle)) }
         }))
     }
 }

@@ -12,6 +12,7 @@ use tenure_core::id::{Actor, Name, StateName};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Trigger;
 use tenure_service::extract::{Id, Segments};
+use tenure_service::history::PAGE_EVENTS;
 use tenure_store::StoreError;
 
 use crate::prelude::*;
@@ -113,7 +114,7 @@ pub(crate) async fn full_text(visitor: Visitor, Segments(path): Segments, params
         "result" => json(&job.output.result),
         "checkpoint" => json(&job.output.checkpoint),
         "error" => job.output.error.as_ref().map(|error| Json::of(&**error).as_str().to_owned()),
-        "history" => Some(history(&visitor.dashboard, id).await?),
+        "history" => return Ok(history(&visitor.dashboard, id)),
         _ => None,
     };
     let text = text.ok_or_else(|| {
@@ -122,8 +123,32 @@ pub(crate) async fn full_text(visitor: Visitor, Segments(path): Segments, params
     Ok(plain(Body::from(text)))
 }
 
-/// One event per line, with its facts as stored.
-async fn history(service: &Service, id: JobId) -> Result<String> {
+/// One event per line, with its facts as stored, read in pages while it is sent.
+fn history(service: &Service, id: JobId) -> Response {
+    let service = Service::clone(service);
+    // The number of the last event, then the number of notes.
+    let pages = try_unfold((0, None), move |(seq, notes)| {
+        let service = service.clone();
+        async move {
+            let (events, next) = if let Some(skipped) = notes {
+                let events = service.store().notes_page(id, skipped, PAGE_EVENTS).await?.rows;
+                let next = skipped + events.len() as u64;
+                if events.is_empty() {
+                    return Ok::<_, StoreError>(None);
+                }
+                (events, (seq, Some(next)))
+            } else {
+                let page = service.store().history_page(id, seq, PAGE_EVENTS).await?;
+                let last = page.rows.last().and_then(|event| event.seq).map_or(seq, u64::from);
+                (page.rows, (last, (!page.has_more).then_some(0)))
+            };
+            Ok(Some((Bytes::from(events.iter().map(line_of_event).collect::<String>()), next)))
+        }
+    });
+    plain(Body::from_stream(pages))
+}
+
+fn line_of_event(event: &Event) -> String {
     #[derive(Serialize)]
     struct HistoryLine<'e> {
         seq: &'e Option<u32>,
@@ -138,12 +163,9 @@ async fn history(service: &Service, id: JobId) -> Result<String> {
         cause: &'e Option<Name>,
         payload: &'e Facts,
     }
-    let line = |event: &Event| {
-        let Event { seq, ts, name, trigger, from, to, attempt, actor, cause, facts: payload, .. } = event;
-        let line = HistoryLine { seq, ts, name, trigger, from, to, attempt, actor, cause, payload };
-        format!("{}\n", Json::of(&line).as_str())
-    };
-    Ok(service.store().history(id).await?.iter().map(line).collect())
+    let Event { seq, ts, name, trigger, from, to, attempt, actor, cause, facts: payload, .. } = event;
+    let line = HistoryLine { seq, ts, name, trigger, from, to, attempt, actor, cause, payload };
+    format!("{}\n", Json::of(&line).as_str())
 }
 
 fn plain(body: Body) -> Response {

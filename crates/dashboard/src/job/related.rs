@@ -1,5 +1,6 @@
 //! Related jobs (retries, the same correlation id), trace and credits of a job.
 
+use tenure_core::id::Actor;
 use tenure_core::query::Page;
 
 use crate::prelude::*;
@@ -58,10 +59,9 @@ async fn listed(service: &Service, caller: &Caller, mut filter: JobFilter) -> Re
     Ok(seen)
 }
 
-pub(super) fn related(job: &Job, events: &[Event], related: &Related) -> Markup {
+pub(super) fn related(job: &Job, creator: Option<&Actor>, related: &Related) -> Markup {
     let links = &job.spec.links;
     let correlation = job.spec.correlation_id();
-    let creator = events.first().map(|event| &event.actor);
     html! {
         h2 { "Related" }
         dl.pairs {

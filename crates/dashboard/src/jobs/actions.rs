@@ -1,9 +1,8 @@
 //! Bulk actions on selected jobs, or on all matching jobs after a confirmation page.
 
-use tenure_core::decide::{CommandOutput, CommandResult};
+use tenure_core::decide::CommandOutput;
 use tenure_core::job::CancelMode;
-use tenure_runtime::Failure;
-use tenure_service::bulk::{ACTION_JOBS_MAX, Action, matching, split_copies, submit_each};
+use tenure_service::bulk::{ACTION_JOBS_MAX, Action, Answer, matching, split_copies, submit_each};
 
 use crate::jobs::filters::Filters;
 use crate::prelude::*;
@@ -123,15 +122,18 @@ async fn perform(
     let (jobs, others) =
         if action == Action::Retry { split_copies(service, caller, jobs).await } else { (jobs, Vec::new()) };
     refused.extend(others.into_iter().map(|(_, problem)| problem));
-    let answers = submit_each(service, caller, action, CancelMode::Soft, None, &jobs).await;
-    let outputs = accepted(answers, &mut refused);
     // A cancelled job that is not final yet: its worker is asked to stop.
-    let is_stopping = |output: &&CommandOutput| match output {
+    let is_stopping = |output: &CommandOutput| match output {
         CommandOutput::Job { job, .. } => action == Action::Cancel && !job.phase.is_final(),
         _ => false,
     };
-    let stopping = outputs.iter().filter(is_stopping).count() as u64;
-    let done = outputs.len() as u64 - stopping;
+    let (mut done, mut stopping) = (0, 0);
+    submit_each(service, caller, action, CancelMode::Soft, None, &jobs, |_, answer| match accepted(answer) {
+        Ok(output) if is_stopping(&output) => stopping += 1,
+        Ok(_) => done += 1,
+        Err(problem) => refused.push(problem),
+    })
+    .await;
     let verb = match action {
         Action::Cancel => "Cancelled",
         Action::Retry => "Retried",
@@ -141,19 +143,9 @@ async fn perform(
     summary(verb, done, all, &suffix, &refused)
 }
 
-pub(crate) type Answers = Vec<Result<CommandResult, Failure>>;
-
-/// The outputs of accepted commands. The problems of the others are added to `refused`.
-pub(crate) fn accepted(answers: Answers, refused: &mut Vec<Problem>) -> Vec<CommandOutput> {
-    let mut outputs = Vec::new();
-    for answer in answers {
-        match answer {
-            Ok(Ok(output)) => outputs.push(output),
-            Ok(Err(refusal)) => refused.push(refusal.into()),
-            Err(failure) => refused.push(failure.into()),
-        }
-    }
-    outputs
+/// The output of an accepted command, or the problem of a refused one.
+pub(crate) fn accepted(answer: Answer) -> Result<CommandOutput> {
+    Ok(answer??)
 }
 
 /// `Cancelled 41 of 43; 2 refused: …`.

@@ -73,7 +73,7 @@ async fn a_job_is_created_within_a_second_of_each_time() {
         let late = job.spec.created_at.0.rem_euclid(300_000);
         assert!(late <= 1000, "{late} ms late");
         assert_eq!((job.spec.priority, job.spec.payload.as_str()), (2, r#"{"n":1}"#));
-        assert_eq!(store.handle().history(job.id()).await.unwrap()[0].actor.to_string(), "schedule:s");
+        assert_eq!(store.handle().whole_history(job.id()).await.unwrap()[0].actor.to_string(), "schedule:s");
     }
     let schedule = schedule(&store.handle()).await;
     assert_eq!(schedule.next_at, Timestamp::parse("2026-03-01T12:10:00Z"));

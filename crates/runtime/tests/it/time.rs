@@ -75,7 +75,7 @@ async fn only_jobs_past_their_retention_are_purged_within_a_minute() {
     assert!(store.handle().job(done.id()).await.unwrap().is_some(), "the hour is not over");
     pass(Duration::from_secs(161)).await;
     assert!(store.handle().job(done.id()).await.unwrap().is_none());
-    assert!(store.handle().history(done.id()).await.unwrap().is_empty());
+    assert!(store.handle().whole_history(done.id()).await.unwrap().is_empty());
     assert!(store.handle().job(waiting.id()).await.unwrap().is_some(), "an unfinished job is kept");
 }
 

@@ -1,39 +1,30 @@
-//! The answer to a batch: one result for each item, in order. An answer to reports is limited in bytes: beyond the limit,
-//! jobs are answered in brief, as with `Prefer: return=minimal`.
+//! The answer to a batch: one result for each item, in order. It is limited in bytes: beyond the limit, jobs are answered
+//! in brief, as with `Prefer: return=minimal`.
 
 use serde_json::Value;
 use tenure_api::{ItemResult, ItemResults};
-use tenure_core::limits::PAGE_BYTES_MAX;
+use tenure_service::bulk::{Portions, output_bytes};
 
 use super::ItemOutput;
 use crate::headers::ReturnPreference;
 use crate::http::prelude::*;
 
-/// Items of the first portion.
-const FIRST_ITEMS: usize = 128;
-/// The smallest and the largest of the other portions.
-const PORTION_ITEMS: (usize, usize) = (16, 1024);
-
 pub(crate) struct BatchAnswer<'c> {
     call: &'c CallContext,
     id: CallId,
     results: Vec<ItemResult<ItemOutput, Value>>,
-    /// Bytes of the jobs so far, about, also of those that are answered in brief.
-    bytes: usize,
+    /// Counts the jobs so far, also those that are answered in brief.
+    size: Portions,
 }
 
 impl<'c> BatchAnswer<'c> {
     pub(crate) fn new(call: &'c CallContext, id: CallId) -> Self {
-        Self { call, id, results: Vec::new(), bytes: 0 }
+        Self { call, id, results: Vec::new(), size: Portions::default() }
     }
 
-    /// How many items to submit next: their jobs are in memory together.
+    /// How many items to submit next.
     pub(crate) fn portion(&self) -> usize {
-        if self.results.is_empty() {
-            return FIRST_ITEMS;
-        }
-        let (least, most) = PORTION_ITEMS;
-        (PAGE_BYTES_MAX / (self.bytes / self.results.len()).max(1)).clamp(least, most)
+        self.size.size()
     }
 
     pub(crate) fn push(&mut self, result: Result<CommandOutput>) {
@@ -43,17 +34,24 @@ impl<'c> BatchAnswer<'c> {
                 return self.results.push(ItemResult::Error(problem.to_json(self.id.call().path)));
             }
         };
-        if let CommandOutput::Job { job, .. } | CommandOutput::Amended(job) = &output {
-            self.bytes += job.bytes();
-        }
-        let is_full = self.id == CallId::ReportJobs && self.bytes > PAGE_BYTES_MAX;
+        self.size.add(self.bytes(&output));
+        let is_full = self.size.is_full();
         let preference = if is_full { ReturnPreference::Minimal } else { self.call.preference };
-        self.results.push(ItemResult::Ok(if let Some(brief) = brief(&output, preference) {
-            ItemOutput::Brief(brief)
-        } else {
-            let now = self.call.runtime().reading();
-            ItemOutput::Whole(Box::new(OutputAnswer { output, now }))
-        }));
+        self.results.push(ItemResult::Ok(ItemOutput::of(self.call, output, preference)));
+    }
+
+    /// Bytes that an output adds to the answer. The payload of a created job is not counted: the request had it, so that
+    /// only results and checkpoints of jobs that were created before make an answer larger than its request.
+    fn bytes(&self, output: &CommandOutput) -> usize {
+        match output {
+            // A job that a unique key found may have any payload.
+            CommandOutput::Job { job, replayed, .. }
+                if self.id == CallId::CreateJobs && !(*replayed && job.flow().unique.is_some()) =>
+            {
+                job.bytes() - job.spec.payload.as_str().len()
+            }
+            output => output_bytes(output),
+        }
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "the last line of handlers")]

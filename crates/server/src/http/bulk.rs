@@ -4,8 +4,10 @@ use serde_json::Value;
 use tenure_api::{ActionResults, NamedResult};
 use tenure_core::job::CancelMode;
 use tenure_core::limits::PAGE_BYTES_MAX;
-use tenure_service::bulk::{Action, matching, split_copies, submit_each};
+use tenure_service::bulk::{Action, Answer, Portions, matching, output_bytes, split_copies, submit_each};
 
+use crate::headers::ReturnPreference;
+use crate::http::ItemOutput;
 use crate::http::dead_letters::cursor_of;
 use crate::http::jobs::core_mode;
 use crate::http::prelude::*;
@@ -30,11 +32,7 @@ pub(crate) async fn act(call: CallContext, at: AtLifecycleApi, body: Body<reques
     let (jobs, next_cursor) = matching(&call, &call.caller, filter, before, bytes_max).await?;
     let matched = jobs.len() as u64;
     if dry_run {
-        return ok(&ActionResults::<JobId, OutputAnswer, Value> {
-            matched,
-            results: Vec::new(),
-            next_cursor,
-        });
+        return ok(&ActionResults::<JobId, ItemOutput, Value> { matched, results: Vec::new(), next_cursor });
     }
     let (jobs, others) = if action == Action::Retry {
         split_copies(&call, &call.caller, jobs).await
@@ -42,30 +40,43 @@ pub(crate) async fn act(call: CallContext, at: AtLifecycleApi, body: Body<reques
         (jobs, Vec::new())
     };
     let mode = mode.map_or(CancelMode::Soft, core_mode);
-    let answers = submit_each(&call, &call.caller, action, mode, body.key, &jobs).await;
-    let mut results = named_results(CallId::ActOnJobs, &call, &jobs, answers);
-    results.extend(others.iter().map(|(job, problem)| refused(CallId::ActOnJobs, *job, problem)));
-    ok(&ActionResults { matched, results, next_cursor })
+    let mut answer = NamedAnswer::new(&call, CallId::ActOnJobs);
+    submit_each(&call, &call.caller, action, mode, body.key, &jobs, |job, result| answer.push(job, result))
+        .await;
+    for (job, problem) in &others {
+        answer.refuse(*job, problem);
+    }
+    ok(&ActionResults { matched, results: answer.results, next_cursor })
 }
 
-/// The result for one job, as it is answered.
-pub(crate) type JobResult = NamedResult<JobId, OutputAnswer, Value>;
-
-pub(crate) fn named_results(
-    call: CallId,
-    app: &App,
-    jobs: &[JobId],
-    answers: Vec<Result<CommandResult, Failure>>,
-) -> Vec<JobResult> {
-    let now = app.runtime().reading();
-    let one = |(job, answer): (&JobId, Result<CommandResult, Failure>)| match answer {
-        Ok(Ok(output)) => NamedResult { job_id: *job, ok: Some(OutputAnswer { output, now }), error: None },
-        Ok(Err(refusal)) => refused(call, *job, &refusal.into()),
-        Err(failure) => refused(call, *job, &failure.into()),
-    };
-    jobs.iter().zip(answers).map(one).collect()
+/// The results for many jobs. Beyond a limit in bytes, jobs are answered in brief, as with `Prefer: return=minimal`.
+pub(crate) struct NamedAnswer<'c> {
+    call: &'c CallContext,
+    id: CallId,
+    size: Portions,
+    pub(crate) results: Vec<NamedResult<JobId, ItemOutput, Value>>,
 }
 
-pub(crate) fn refused(call: CallId, job_id: JobId, problem: &Problem) -> JobResult {
-    NamedResult { job_id, ok: None, error: Some(problem.to_json(call.call().path)) }
+impl<'c> NamedAnswer<'c> {
+    pub(crate) fn new(call: &'c CallContext, id: CallId) -> Self {
+        Self { call, id, size: Portions::default(), results: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, job_id: JobId, answer: Answer) {
+        let output = match answer {
+            Ok(Ok(output)) => output,
+            Ok(Err(refusal)) => return self.refuse(job_id, &refusal.into()),
+            Err(failure) => return self.refuse(job_id, &failure.into()),
+        };
+        self.size.add(output_bytes(&output));
+        let preference =
+            if self.size.is_full() { ReturnPreference::Minimal } else { ReturnPreference::Whole };
+        let ok = Some(ItemOutput::of(self.call, output, preference));
+        self.results.push(NamedResult { job_id, ok, error: None });
+    }
+
+    pub(crate) fn refuse(&mut self, job_id: JobId, problem: &Problem) {
+        let error = Some(problem.to_json(self.id.call().path));
+        self.results.push(NamedResult { job_id, ok: None, error });
+    }
 }

@@ -5,7 +5,7 @@ use tenure_service::bulk::ACTION_JOBS_MAX;
 use tenure_service::dead_letters::{check_rate, find, matching, narrow, redrive_each, visible};
 use tenure_store::BoundedPage;
 
-use crate::http::bulk::{named_results, refused};
+use crate::http::bulk::NamedAnswer;
 use crate::http::prelude::*;
 
 pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {
@@ -34,21 +34,24 @@ pub(crate) async fn redrive(call: CallContext, body: Body<request::Redrive>) -> 
     };
     let (mut found, mut missing) = (Vec::with_capacity(jobs.len()), Vec::new());
     for job in jobs {
-        if by_filter || find(&call, job).await?.is_some() {
-            match call.app.check_copy(&call.caller, job).await {
-                Ok(()) => found.push(job),
-                Err(problem) => missing.push(refused(CallId::RedriveDeadLetters, job, &problem)),
-            }
+        let checked = if by_filter || find(&call, job).await?.is_some() {
+            call.app.check_copy(&call.caller, job).await
         } else {
-            let problem = Problem::not_found("dead letter", job);
-            missing.push(refused(CallId::RedriveDeadLetters, job, &problem));
+            Err(Problem::not_found("dead letter", job))
+        };
+        match checked {
+            Ok(()) => found.push(job),
+            Err(problem) => missing.push((job, problem)),
         }
     }
-    let answers = redrive_each(&call, &call.caller, max_per_second, body.key, &found).await;
-    let mut results = named_results(CallId::RedriveDeadLetters, &call, &found, answers);
-    let redriven = results.iter().filter(|result| result.ok.is_some()).count() as u64;
-    results.extend(missing);
-    ok(&RedriveResults { redriven, results, next_cursor })
+    let mut answer = NamedAnswer::new(&call, CallId::RedriveDeadLetters);
+    let push = |job, result| answer.push(job, result);
+    redrive_each(&call, &call.caller, max_per_second, body.key, &found, push).await;
+    let redriven = answer.results.iter().filter(|result| result.ok.is_some()).count() as u64;
+    for (job, problem) in &missing {
+        answer.refuse(*job, problem);
+    }
+    ok(&RedriveResults { redriven, results: answer.results, next_cursor })
 }
 
 fn job_ids(ids: &[String]) -> Result<Vec<JobId>> {

@@ -7,8 +7,12 @@ use serde_json::Value;
 use tenure_api::EventOf;
 use tenure_core::event::{Event, Telemetry};
 use tenure_core::limits::PAGE_BYTES_MAX;
+use tenure_store::BoundedPage;
 
 use crate::http::prelude::*;
+
+/// Events in one page; pages of usual events are limited by their bytes.
+const EVENTS_MAX: usize = 100_000;
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -46,13 +50,21 @@ pub(crate) async fn list(call: CallContext, Id(id): Id, mut params: QueryParams)
     params.done()?;
     let job = call.job(id).await?;
     let (correlation, trace) = (job.spec.correlation_id(), job.spec.trace_id());
-    let events = call.store().history(id).await?;
+    let cursor = cursor.unwrap_or_default();
+    let numbered = call.store().history_page(id, cursor.seq, EVENTS_MAX).await?;
+    let notes = if numbered.has_more && !with_telemetry {
+        BoundedPage { rows: Vec::new(), has_more: true }
+    } else {
+        call.store().notes_page(id, cursor.notes, EVENTS_MAX).await?
+    };
     let telemetry = if with_telemetry { call.store().telemetry(id).await? } else { Vec::new() };
-    let mut unread = UnreadHistory::after(cursor.unwrap_or_default(), &events, &telemetry);
+    let mut unread = UnreadHistory::after(cursor, &numbered, &notes, &telemetry);
     let (mut rows, mut bytes) = (Vec::new(), 0);
     let next = loop {
         let cursor = unread.cursor;
-        let Some(line) = unread.next(with_telemetry) else { break None };
+        let Some(line) = unread.next(with_telemetry) else {
+            break (numbered.has_more || notes.has_more).then(|| cursor.to_string());
+        };
         bytes += line.bytes();
         if bytes > PAGE_BYTES_MAX && !rows.is_empty() {
             break Some(cursor.to_string());
@@ -89,42 +101,48 @@ impl HistoryLine<'_> {
     }
 }
 
-/// What follows a cursor.
+/// What follows a cursor, as far as it was read.
 struct UnreadHistory<'a> {
     cursor: HistoryCursor,
-    numbered: Vec<&'a Event>,
-    notes: Vec<&'a Event>,
+    numbered: &'a [Event],
+    notes: &'a [Event],
     telemetry: &'a [Telemetry],
+    /// Whether there are numbered events, and notes, that were not read.
+    is_cut: [bool; 2],
 }
 
 impl<'a> UnreadHistory<'a> {
-    fn after(cursor: HistoryCursor, events: &'a [Event], telemetry: &'a [Telemetry]) -> Self {
-        let (mut numbered, mut notes): (Vec<&Event>, Vec<&Event>) =
-            events.iter().partition(|event| event.seq.is_some());
-        numbered.retain(|event| event.seq.is_some_and(|seq| u64::from(seq) > cursor.seq));
-        notes.drain(..notes.len().min(cursor.notes as usize));
-        // The last is taken first.
-        numbered.reverse();
-        notes.reverse();
-        Self { cursor, numbered, notes, telemetry: telemetry.get(cursor.telemetry as usize..).unwrap_or(&[]) }
+    fn after(
+        cursor: HistoryCursor,
+        numbered: &'a BoundedPage<Event>,
+        notes: &'a BoundedPage<Event>,
+        telemetry: &'a [Telemetry],
+    ) -> Self {
+        let telemetry = telemetry.get(cursor.telemetry as usize..).unwrap_or(&[]);
+        let is_cut = [numbered.has_more, notes.has_more];
+        Self { cursor, numbered: &numbered.rows, notes: &notes.rows, telemetry, is_cut }
     }
 
-    /// The next line: notes after the numbered events, or all by time.
+    /// The next line: notes after the numbered events, or all by time. `None` if the next one was not read.
     fn next(&mut self, by_time: bool) -> Option<HistoryLine<'a>> {
+        let is_missing = [self.numbered.is_empty(), self.notes.is_empty()];
+        if (self.is_cut[0] && is_missing[0]) || (by_time && self.is_cut[1] && is_missing[1]) {
+            return None;
+        }
         let heads = [
-            self.numbered.last().map(|event| HistoryLine::Event(event)),
-            self.notes.last().map(|event| HistoryLine::Event(event)),
+            self.numbered.first().map(HistoryLine::Event),
+            self.notes.first().map(HistoryLine::Event),
             self.telemetry.first().map(HistoryLine::Telemetry),
         ];
         let mut heads = heads.into_iter().enumerate().filter_map(|(index, head)| Some((index, head?)));
         let (index, line) = if by_time { heads.min_by_key(|(_, line)| line.ts()) } else { heads.next() }?;
         match index {
             0 => {
-                let taken = self.numbered.pop().and_then(|event| event.seq);
-                self.cursor.seq = taken.map_or(self.cursor.seq, u64::from);
+                self.cursor.seq = self.numbered[0].seq.map_or(self.cursor.seq, u64::from);
+                self.numbered = &self.numbered[1..];
             }
             1 => {
-                self.notes.pop();
+                self.notes = &self.notes[1..];
                 self.cursor.notes += 1;
             }
             _ => {

@@ -3,18 +3,20 @@
 use sha2::{Digest as _, Sha256};
 use tenure_core::api_key::Role;
 use tenure_core::command::{Cancel, Retry, When};
-use tenure_core::fold;
 use tenure_core::id::UserId;
 use tenure_core::job::{CancelMode, Links};
+use tenure_core::job_type::Catalog;
 use tenure_core::limits::{ATTEMPTS_MAX, PRIORITY_MAX};
 use tenure_runtime::{Amendment, NewJob};
 use tenure_service::explain;
+use tenure_service::history::{self, FoldError};
 use tenure_service::listing;
 use tenure_service::query::is_name;
 use tenure_service::wire::{JobExtras, JobView};
 use uuid::Uuid;
 
 use crate::headers::{IfMatch, Trace, key_text};
+use crate::http::batch_answer::BatchAnswer;
 use crate::http::prelude::*;
 use crate::http::reports::key_of_item;
 use crate::lifecycle_api::AtLifecycleApi;
@@ -157,12 +159,32 @@ pub(crate) async fn create_batch(
             Err(problem) => refused.push(Some(problem)),
         }
     }
-    let mut answers = call.runtime().create_all(valid).await.into_iter();
-    let outputs = refused.into_iter().map(|refused| match refused {
-        None => Ok(answers.next().expect("one answer for each valid job")??),
-        Some(problem) => Err(problem),
-    });
-    results(&call, CallId::CreateJobs, outputs)
+    let catalog = call.runtime().catalog();
+    let in_portions = valid.iter().any(|new| may_exist(new, &catalog));
+    let (mut answer, mut valid) = (BatchAnswer::new(&call, CallId::CreateJobs), valid.into_iter());
+    let mut answers = Vec::new().into_iter();
+    for refused in refused {
+        if refused.is_none() && answers.len() == 0 {
+            let portion = if in_portions { answer.portion() } else { valid.len() };
+            answers = call.runtime().create_all(valid.by_ref().take(portion)).await.into_iter();
+        }
+        let output = match refused {
+            Some(problem) => Err(problem),
+            None => answers.next().expect("one answer for each valid job").map_err(Problem::from),
+        };
+        answer.push(output.and_then(|result| Ok(result?)));
+    }
+    answer.reply()
+}
+
+/// Whether a job may have been created before, with its key or a derived one. Then its answer may have a result, which the
+/// request does not have.
+fn may_exist(new: &NewJob, catalog: &Catalog) -> bool {
+    let lifecycle = match &new.lifecycle {
+        Some(name) => catalog.newest(name.as_str()),
+        None => catalog.job_type(new.job_type.as_str()).and_then(|it| catalog.lifecycle(&it.lifecycle)),
+    };
+    new.key.is_some() || lifecycle.is_some_and(|lifecycle| !lifecycle.idempotency.derive.is_empty())
 }
 
 /// Binds the key of a batch to its body, before the first of its jobs is created: the same key with another body is refused
@@ -211,11 +233,12 @@ pub(crate) async fn replay(call: CallContext, Id(id): Id, mut params: QueryParam
     let job = call.job(id).await?;
     let seq = seq.map_or(job.seq, |seq| seq as u32);
     require(seq <= job.seq, "?seq", format_args!("the job has made {} transitions", job.seq))?;
-    let events = call.store().history(id).await?;
-    let folded = fold::fold(Arc::clone(&job.spec), &events, Some(seq));
-    let folded = folded.map_err(|difference| {
-        tracing::error!(%difference, "job history is damaged");
-        Problem::new(ProblemCode::Internal, "the history of this job is damaged; run `tenure verify`")
+    let folded = history::fold(&call, id, Arc::clone(&job.spec), seq).await.map_err(|error| match error {
+        FoldError::Store(error) => error.into(),
+        FoldError::Damaged(difference) => {
+            tracing::error!(%difference, "job history is damaged");
+            Problem::new(ProblemCode::Internal, "the history of this job is damaged; run `tenure verify`")
+        }
     })?;
     ok(&wire::job(&folded, call.runtime().reading()))
 }

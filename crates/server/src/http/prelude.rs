@@ -11,7 +11,7 @@ pub(super) use tenure_service::query::QueryParams;
 pub(super) use crate::body::{BatchBody, Body, OptionalBody, check, parse};
 pub(super) use crate::http::{
     OutputAnswer, answer, brief, changed, mark_replayed, minimal, next_cursor, ok, output_reply, page,
-    results, set_location, text,
+    set_location, text,
 };
 pub(super) use crate::prelude::*;
 

@@ -55,9 +55,8 @@ impl Connection {
     /// Connects; prepares statements if `keeps` is true.
     pub(super) async fn open(server: &DatabaseServer, keeps: bool) -> Result<Self, StoreError> {
         let silent = |_| StoreError::Unavailable("the server does not let us in".to_owned());
-        let opened = tokio::time::timeout(OPEN_MAX, server.config.connect(server.tls.clone()))
-            .await
-            .map_err(silent)?;
+        let opened =
+            tokio::time::timeout(OPEN_MAX, server.config.connect(server.tls())).await.map_err(silent)?;
         let (client, driver) = opened.map_err(|error| not_opened(&error))?;
         tokio::spawn(async move {
             if let Err(error) = driver.await {

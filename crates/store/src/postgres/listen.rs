@@ -104,7 +104,7 @@ async fn listen(
     shared: &Arc<Wakeups>,
     node: &str,
 ) -> Result<(), tokio_postgres::Error> {
-    let (client, mut driver) = server.config.connect(server.tls.clone()).await?;
+    let (client, mut driver) = server.config.connect(server.tls()).await?;
     let receive = async {
         while let Some(message) = poll_fn(|context| driver.poll_message(context)).await {
             if let AsyncMessage::Notification(notification) = message? {

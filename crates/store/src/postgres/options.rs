@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
@@ -10,7 +11,7 @@ use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::tls::{Encryption, TlsOptions};
-use crate::StoreError;
+use crate::{ApplyReload, StoreError};
 
 /// Two saturate a small server; more batches in flight only wait for each other.
 const PARALLEL_BATCHES: usize = 2;
@@ -20,7 +21,23 @@ const PARALLEL_BATCHES_MAX: usize = 64;
 #[derive(Clone)]
 pub(super) struct DatabaseServer {
     pub(super) config: Config,
-    pub(super) tls: MakeRustlsConnect,
+    tls_options: TlsOptions,
+    /// The same for all clones: a reload replaces it.
+    tls: Arc<Mutex<MakeRustlsConnect>>,
+}
+
+impl DatabaseServer {
+    /// What encrypts a new connection.
+    pub(super) fn tls(&self) -> MakeRustlsConnect {
+        self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the files of the URL again. New connections use them after the result was called.
+    pub(super) fn reload(&self) -> Result<ApplyReload, StoreError> {
+        let loaded = self.tls_options.connector(&mut self.config.clone()).map_err(|why| refused(&why))?;
+        let tls = Arc::clone(&self.tls);
+        Ok(Box::new(move || *tls.lock().unwrap_or_else(PoisonError::into_inner) = loaded))
+    }
 }
 
 impl fmt::Debug for DatabaseServer {
@@ -60,8 +77,9 @@ impl Options {
         let url = if theirs.is_empty() { base.to_owned() } else { format!("{base}?{}", theirs.join("&")) };
         let config = url.parse::<Config>().map_err(|error| refused(&super::error::text(&error)))?;
         let mut config = with_limits(config);
-        let tls = tls.connector(&mut config).map_err(|why| refused(&why))?;
-        Ok(Self { server: DatabaseServer { config, tls }, parallel_batches, prepared, notify })
+        let connector = tls.connector(&mut config).map_err(|why| refused(&why))?;
+        let server = DatabaseServer { config, tls_options: tls, tls: Arc::new(Mutex::new(connector)) };
+        Ok(Self { server, parallel_batches, prepared, notify })
     }
 }
 

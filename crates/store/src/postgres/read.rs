@@ -167,6 +167,10 @@ impl Backend for Node {
         let parallel_batches = self.parallel_batches;
         Properties { kind: StoreKind::Postgres, parallel_batches, is_shared: true }
     }
+
+    fn reload(&self) -> Result<ApplyReload> {
+        self.server.reload()
+    }
 }
 
 impl Reader<'_> {

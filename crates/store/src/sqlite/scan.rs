@@ -30,7 +30,7 @@ fn record(connection: &Connection, job: Arc<Job>) -> Result<Record> {
     let mut logs = connection.prepare_cached(include_str!("sql/log_count.sql"))?;
     let count = |row: &rusqlite::Row<'_>, column| row.get::<_, i64>(column).map(|count| count as u64);
     Ok(Record {
-        events: all(connection, include_str!("sql/history.sql"), [bytes], codec::event)?,
+        events: all(connection, include_str!("sql/scan_events.sql"), [bytes], codec::event)?,
         dead_letter: load::dead_letter(connection, id)?,
         ledger: ledger.into_iter().map(|(_, line)| line).collect(),
         logs: logs.query_row([bytes], |row| Ok((count(row, 0)?, count(row, 1)?)))?,

@@ -94,7 +94,7 @@ pub(crate) async fn assert_kept(store: &Store, acknowledged: &Acknowledged) {
         let (job, history) = until("the job does not change", async || {
             let before =
                 job().await.unwrap_or_else(|| panic!("job {id} was acknowledged, but does not exist"));
-            let history = store.history(*id).await.unwrap();
+            let history = store.whole_history(*id).await.unwrap();
             (job().await.as_ref() == Some(&before)).then_some((before, history))
         })
         .await;

@@ -59,6 +59,7 @@ macro_rules! promises {
             a_lost_lease_returns_the_job,
             the_journal_is_read_in_pages,
             a_follower_sees_every_event_in_one_order,
+            a_long_history_is_read_in_pages,
             notes_are_last_in_a_history,
             a_key_leads_to_one_job_under_concurrency,
             a_command_with_a_key_is_executed_once_under_concurrency,

@@ -206,7 +206,7 @@ impl LoadState {
                 Some((503, _)) => drop(refused.fetch_add(1, Ordering::Relaxed)),
                 Some((status, answer)) => {
                     assert_ne!(status, 404, "a job is lost: {path}");
-                    assert!(status < 300, "{path}: {status} {answer}");
+                    assert!(status < 300, "acknowledged work is lost or refused: {path}: {status} {answer}");
                     return answer;
                 }
             }

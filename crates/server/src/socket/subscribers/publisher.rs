@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use tenure_core::fold::fold;
 use tenure_core::job::{LifecycleRef, Spec};
 use tenure_core::lifecycle::Lifecycle;
+use tenure_service::history::{self, FoldError};
 use tenure_store::StoreError;
 
 use crate::prelude::*;
@@ -85,13 +85,14 @@ impl Publisher {
                 job.evolve(event);
                 job
             }
-            Some(seq) if seq < now.seq => {
-                let history = self.app.store().history(event.job_id).await?;
-                fold(spec, &history, Some(seq)).unwrap_or_else(|difference| {
+            Some(seq) if seq < now.seq => match history::fold(&self.app, event.job_id, spec, seq).await {
+                Ok(job) => job,
+                Err(FoldError::Store(error)) => return Err(error),
+                Err(FoldError::Damaged(difference)) => {
                     tracing::error!(%difference, "history does not match its job");
                     (*now).clone()
-                })
-            }
+                }
+            },
             _ => Job { spec, ..(*now).clone() },
         };
         Ok(Some((job, encoder)))

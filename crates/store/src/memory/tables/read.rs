@@ -19,12 +19,20 @@ impl Tables {
         self.find(id).cloned()
     }
 
-    pub(in crate::memory) fn history(&self, id: JobId) -> Vec<Event> {
+    /// All events of a job, in the order of the journal.
+    fn events_of(&self, id: JobId) -> impl Iterator<Item = &Event> {
         let positions = self.histories.get(&id).map(Vec::as_slice).unwrap_or_default();
-        let mut events: Vec<Event> =
-            positions.iter().map(|position| self.journal[position].clone()).collect();
-        events.sort_by_key(|event| event.seq.unwrap_or(u32::MAX));
-        events
+        positions.iter().map(|position| &self.journal[position])
+    }
+
+    pub(in crate::memory) fn history(&self, id: JobId, after: u64, limit: usize) -> Vec<Event> {
+        let is_later = |event: &&Event| event.seq.is_some_and(|seq| u64::from(seq) > after);
+        self.events_of(id).filter(is_later).take(limit).cloned().collect()
+    }
+
+    pub(in crate::memory) fn notes(&self, id: JobId, skipped: u64, limit: usize) -> Vec<Event> {
+        let notes = self.events_of(id).filter(|event| event.seq.is_none());
+        notes.skip(skipped as usize).take(limit).cloned().collect()
     }
 
     pub(in crate::memory) fn journal_end(&self) -> Position {
@@ -268,9 +276,11 @@ impl Tables {
 
     fn record(&self, job: &Arc<Job>) -> Record {
         let lines = self.logs.get(&job.id()).map(Vec::as_slice).unwrap_or_default();
+        let mut events: Vec<Event> = self.events_of(job.id()).cloned().collect();
+        events.sort_by_key(|event| event.seq.unwrap_or(u32::MAX));
         Record {
             job: Arc::clone(job),
-            events: self.history(job.id()),
+            events,
             dead_letter: self.dead_letters.get(&job.id()).cloned(),
             ledger: self.ledger.iter().filter(|line| line.job_id == Some(job.id())).cloned().collect(),
             logs: (lines.len() as u64, lines.last().map_or(0, |line| line.n)),

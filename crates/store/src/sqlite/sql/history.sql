@@ -1,3 +1,3 @@
--- history: the events of one job, notes last. Index: events_job.
+-- history: the numbered events of a job after a number, in order. Index: events_job.
 select e.job_id, e.seq, e.name, e."trigger", e.from_state, e.to_state, e.attempt, e.ts, e.actor, e.cause, e.facts
-from events e where e.job_id = ?1 order by e.seq is null, e.seq, e.position
+from events e where e.job_id = ?1 and e.seq > ?2 order by e.seq limit ?3

@@ -130,7 +130,7 @@ pub(crate) async fn a_time_of_a_schedule_creates_one_job_under_concurrency(store
     let jobs = all_jobs(&stores.store).await;
     assert_eq!((i64::from(first), jobs.len() as i64), (fired, fired), "one job for each time that was fired");
     assert!(fired > 0 && jobs.iter().any(|job| Some(job.id()) == schedule.last_job));
-    let history = stores.store.history(jobs[0].id()).await.unwrap();
+    let history = stores.store.whole_history(jobs[0].id()).await.unwrap();
     assert_eq!(history[0].actor.to_string(), "schedule:s");
     assert_lawful(&stores.store).await;
 }

@@ -31,7 +31,7 @@ pub(crate) async fn the_changes_of_a_batch_are_stored(stores: TestStores) {
             ("queued", 1),
             "a claim finds what was ready before its batch"
         );
-        assert_eq!(node.history(paid.id()).await.unwrap().len(), 1);
+        assert_eq!(node.whole_history(paid.id()).await.unwrap().len(), 1);
         assert_eq!(node.account("ann".into()).await.unwrap().available(), 7);
         assert_eq!(node.paused().await.unwrap(), ["night"]);
         assert_eq!(all_jobs(node).await.len(), 2);

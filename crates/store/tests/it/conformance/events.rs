@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tenure_core::event::Event;
+use tenure_core::limits::PAGE_BYTES_MAX;
 use tenure_store::JournalEntry;
 
 use crate::fixture::*;
@@ -32,7 +34,7 @@ pub(crate) async fn the_journal_is_read_in_pages(stores: TestStores) {
     let own: Vec<_> = whole.iter().filter(|line| line.event.job_id == job.id()).collect();
     assert_eq!(
         own.iter().map(|line| line.event.clone()).collect::<Vec<_>>(),
-        store.history(job.id()).await.unwrap()
+        store.whole_history(job.id()).await.unwrap()
     );
     let line = own[0];
     assert_eq!(
@@ -97,11 +99,43 @@ pub(crate) async fn notes_are_last_in_a_history(stores: TestStores) {
     one(store, fail(&hold(&held[0]), Class::Permanent)).await.unwrap();
     let undo = take(store, "w1", of_types(&["undo"]), 1).await;
     one(store, succeed(&hold(&undo[0]))).await.unwrap();
-    let history = stores.other.history(saga.id()).await.unwrap();
+    let history = stores.other.whole_history(saga.id()).await.unwrap();
     let seqs: Vec<_> = history.iter().map(|event| event.seq).collect();
     assert_eq!(seqs, [Some(1), Some(2), Some(3), None]);
     assert_eq!(history[3].name, "job_compensated");
+    let notes = store.notes_page(saga.id(), 0, 10).await.unwrap();
+    assert_eq!((notes.rows.as_slice(), notes.has_more), (&history[3..], false));
+    assert!(store.notes(saga.id(), 1, 10).await.unwrap().is_empty(), "the first is skipped");
     assert_eq!(store.job(saga.id()).await.unwrap().unwrap().seq, 3);
-    assert_eq!(store.history(an_id()).await.unwrap(), []);
+    assert_eq!(store.whole_history(an_id()).await.unwrap(), []);
     assert_lawful(store).await;
+}
+
+pub(crate) async fn a_long_history_is_read_in_pages(stores: TestStores) {
+    let store = &stores.store;
+    let job = created_one(store, a_job("distributed")).await;
+    let checkpoint = Json::of(&"x".repeat(1_000_000));
+    for _ in 0..10 {
+        let held = take(store, "w1", any(), 1).await;
+        let release = Verb::Release { checkpoint: Some(checkpoint.clone()), delay: None };
+        one(store, report(&hold(&held[0]), release)).await.unwrap();
+    }
+    let whole = store.whole_history(job.id()).await.unwrap();
+    assert!(whole.len() > 20, "{} events", whole.len());
+    let (mut read, mut pages) = (Vec::new(), 0);
+    loop {
+        let after = read.last().map_or(0, |event: &Event| event.seq.expect("a number").into());
+        let page = stores.other.history_page(job.id(), after, 1000).await.unwrap();
+        let bytes: usize = page.rows.iter().map(Event::bytes).sum();
+        assert!(bytes <= PAGE_BYTES_MAX, "{bytes} bytes");
+        read.extend(page.rows);
+        pages += 1;
+        if !page.has_more {
+            break;
+        }
+    }
+    assert_eq!((read, pages), (whole, 2), "10 MB are two pages");
+    let two = store.history_page(job.id(), 3, 2).await.unwrap();
+    assert_eq!(two.rows.iter().map(|event| event.seq).collect::<Vec<_>>(), [Some(4), Some(5)]);
+    assert!(two.has_more);
 }

@@ -96,7 +96,7 @@ pub(crate) async fn concurrent_replacements_are_all_in_the_history(stores: TestS
     callers.await;
     let jobs = all_jobs(&stores.store).await;
     assert_eq!(jobs.len(), 1);
-    let events = stores.other.history(jobs[0].id()).await.unwrap();
+    let events = stores.other.history(jobs[0].id(), 0, 100).await.unwrap();
     assert_eq!((events.len(), jobs[0].seq), (40, 40), "each has its event");
     assert_eq!(events[39].facts.payload.as_ref(), Some(jobs[0].payload()), "the last wins");
     assert_lawful(&stores.store).await;

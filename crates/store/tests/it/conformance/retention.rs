@@ -35,7 +35,7 @@ pub(crate) async fn a_purged_job_leaves_only_ledger_and_audit_lines(stores: Test
     assert!(results.iter().all(|result| *result == Ok(CommandOutput::Nothing)));
     for node in [&stores.store, &stores.other] {
         assert_eq!(node.job(id).await.unwrap(), None);
-        assert_eq!(node.history(id).await.unwrap(), []);
+        assert_eq!(node.whole_history(id).await.unwrap(), []);
         assert_eq!(node.logs(id, 0, 9).await.unwrap(), []);
         assert_eq!(node.telemetry(id).await.unwrap(), []);
         assert_eq!(all_jobs(node).await.iter().map(|job| job.id()).collect::<Vec<_>>(), [stays.id()]);

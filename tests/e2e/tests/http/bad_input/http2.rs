@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_e2e::{Server, in_time};
+use tenure_e2e::{Server, Setup, Store, http_client, in_time};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -115,5 +115,24 @@ async fn a_connection_whose_headers_do_not_end_is_closed() {
         .await;
         assert!(error_of(&received).is_some(), "{} bytes", part.len());
     }
+    server.read("/readyz").await;
+}
+
+/// Up to 64 KiB, the server answers with a problem. Beyond, the HTTP library answers before the server receives the
+/// request, and its answer cannot have a body.
+#[tokio::test]
+async fn headers_over_64_kib_are_refused_without_a_body_and_the_connection_continues() {
+    let client = http_client().http2_prior_knowledge().build().unwrap();
+    let server = Setup::new(Store::Sqlite).await.client(client).start().await;
+    let with_headers = async |count: usize| {
+        let mut request = server.request("GET", "/api/jobs");
+        for n in 0..count {
+            request = request.header(&format!("x-{n}"), &"x".repeat(1000));
+        }
+        request.send().await
+    };
+    with_headers(20).await.problem(431, "headers_too_large");
+    let refused = with_headers(70).await;
+    assert_eq!((refused.status, refused.text.as_str()), (431, ""));
     server.read("/readyz").await;
 }
