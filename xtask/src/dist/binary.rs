@@ -55,12 +55,11 @@ impl Elf {
 
 /// The version names in the table of dynamic strings.
 fn glibc_minors(bytes: &[u8]) -> impl Iterator<Item = u32> {
-    let places = bytes.windows(GLIBC.len()).enumerate().filter(|(_, window)| *window == GLIBC);
-    places.filter_map(|(at, _)| {
-        let rest = &bytes[at + GLIBC.len()..];
+    let strings = bytes.split(|byte| *byte == 0).filter_map(|string| string.strip_prefix(GLIBC));
+    strings.filter_map(|rest| {
         let digits = rest.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
-        // The whole string ends here: other text, such as a message, is not a version.
-        let is_version = matches!(rest.get(digits), Some(0 | b'.'));
+        // Other text, such as a message, is not a version.
+        let is_version = matches!(rest.get(digits), None | Some(b'.'));
         std::str::from_utf8(&rest[..digits]).ok().filter(|_| is_version)?.parse().ok()
     })
 }

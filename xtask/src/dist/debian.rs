@@ -1,7 +1,7 @@
 //! The Debian package, built by `dpkg-deb` from `packaging/debian`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -56,12 +56,11 @@ fn documents(release: &Release, root: &Path) -> Result<()> {
     copy(&source.join("README.md"), &doc.join("README.md"), 0o644)?;
     copy_folder(&source.join("observability"), &doc.join("examples"))?;
     copy(&source.join("CHANGELOG.md"), &doc.join("changelog"), 0o644)?;
-    compress(&doc.join("changelog"))?;
     write(&doc.join("changelog.Debian"), changelog(release)?.as_bytes(), 0o644)?;
-    compress(&doc.join("changelog.Debian"))
+    compress(&["changelog", "changelog.Debian"].map(|name| doc.join(name)))
 }
 
-fn overrides(root: &Path) -> std::path::PathBuf {
+fn overrides(root: &Path) -> PathBuf {
     root.join("usr/share/lintian/overrides/tenure")
 }
 

@@ -62,17 +62,16 @@ pub(super) fn names(folder: &Path) -> Result<Vec<String>> {
 pub(super) fn manual_pages(release: &Release, folder: &Path) -> Result<()> {
     create_folder(folder)?;
     output(Command::new(&release.binary).args(["man", "--dir"]).arg(folder))?;
-    for name in names(folder)? {
-        let page = folder.join(name);
-        fs::set_permissions(&page, fs::Permissions::from_mode(0o644))?;
-        compress(&page)?;
+    let pages: Vec<PathBuf> = names(folder)?.iter().map(|name| folder.join(name)).collect();
+    for page in &pages {
+        fs::set_permissions(page, fs::Permissions::from_mode(0o644))?;
     }
-    Ok(())
+    compress(&pages)
 }
 
-/// Replaces a file by its compressed form, `FILE.gz`, without name and time.
-pub(super) fn compress(file: &Path) -> Result<()> {
-    output(Command::new("gzip").arg("-9nf").arg(file)).map(drop)
+/// Replaces files by their compressed form, `FILE.gz`, without name and time.
+pub(super) fn compress(files: &[PathBuf]) -> Result<()> {
+    output(Command::new("gzip").arg("-9nf").args(files)).map(drop)
 }
 
 /// Writes the completions of each shell to the path that `place` returns for it.
