@@ -153,8 +153,9 @@ mod tests {
         let package =
             |name: &str| json!({ "id": name, "name": name, "version": "1.0.0", "license": "MIT/Apache-2.0" });
         let edge = |to: &str, kind: Value| json!({ "pkg": to, "dep_kinds": [{ "kind": kind }] });
+        let packages = ["tenure", "a", "b", "c"].map(package);
         let metadata = json!({
-            "packages": ["tenure", "a", "b", "c"].map(package),
+            "packages": packages,
             "resolve": { "nodes": [
                 { "id": "tenure", "deps": [edge("a", Value::Null), edge("c", json!("dev"))] },
                 { "id": "a", "deps": [edge("b", json!("build"))] },
