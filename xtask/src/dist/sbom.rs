@@ -1,4 +1,4 @@
-//! The bill of materials in CycloneDX 1.6: every package that is compiled into the binary, from cargo's metadata and
+//! The bill of materials in `CycloneDX` 1.6: every package that is compiled into the binary, from cargo's metadata and
 //! Cargo.lock.
 
 use std::collections::{BTreeMap, BTreeSet};
