@@ -24,7 +24,7 @@ pub(super) fn package(release: &Release, root: &Path) -> Result<()> {
     control(release, root)?;
     let name = format!("tenure_{}_{}.deb", version(release), release.elf.architecture.debian());
     let mut build = Command::new("dpkg-deb");
-    build.args(["--root-owner-group", "-Zgzip", "--build"]).arg(root).arg(release.folder.join(name));
+    build.args(["--root-owner-group", "-Zgzip", "-z6", "--build"]).arg(root).arg(release.folder.join(name));
     output(build.env("SOURCE_DATE_EPOCH", release.epoch.to_string())).map(drop)
 }
 
