@@ -10,6 +10,7 @@ pub mod bucket;
 pub mod cargo;
 pub mod comparison;
 pub mod deny;
+pub mod dist;
 pub mod fuzz;
 pub mod fuzz_targets;
 pub mod generators;

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use xtask::scratch::Scratch;
 use xtask::step::{self, Report};
-use xtask::{all, cargo, comparison, deny, fuzz, fuzz_targets, install, readme, tidy, torture};
+use xtask::{all, cargo, comparison, deny, dist, fuzz, fuzz_targets, install, readme, tidy, torture};
 
 const USAGE: &str = "\
 cargo xtask COMMAND
@@ -21,6 +21,8 @@ cargo xtask COMMAND
   fuzz                     runs schemathesis against a server and its /openapi.json
   fuzz-targets [TARGET…] [--seconds N]
                            runs the targets of tests/fuzz under libFuzzer, 60 s each
+  dist [--binary FILE]     writes tarball, Debian package, bill of materials and checksums to target/dist; builds the
+                           release binary unless one is given
   db [-- COMMAND…]         runs COMMAND with a scratch PostgreSQL; without one, keeps it until Ctrl-C
   sim [--seeds N …]        runs the simulator, optimized
   bench [ARGS…]            runs `tenure bench`, optimized, with a scratch PostgreSQL; without ARGS, on both stores
@@ -53,6 +55,7 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "fuzz" => fuzz::run,
         "test" => return all::run().map(|()| ExitCode::SUCCESS),
         "fuzz-targets" => return fuzz_targets::run(arguments).map(|()| ExitCode::SUCCESS),
+        "dist" => return dist::run(arguments).map(|()| ExitCode::SUCCESS),
         "db" => return db(arguments),
         "sim" => return sim(arguments),
         "torture" => return torture(arguments),
