@@ -40,7 +40,7 @@ SYNC = [
     (r"\b__a(enter|exit)__", r"__\1__"),
     (r"\baclosing\b", "closing"),
     (r"\baclose\b", "close"),
-    (r"\basynchronous\b", "blocking"),
+    (r"A client for asyncio", "A blocking client"),
 ]
 
 

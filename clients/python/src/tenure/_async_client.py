@@ -70,10 +70,10 @@ _WAIT_STEP = 1.0
 
 
 class AsyncClient:
-    """An asynchronous client of a Tenure server.
+    """A client for asyncio of a Tenure server.
 
-    Without arguments it uses `TENURE_URL` and `TENURE_KEY`. Calls that are safe to repeat are retried while the server is
-    unreachable or overloaded. Concurrent calls of `create` travel together unless `coalesce` is false.
+    Without arguments it uses `TENURE_URL` and `TENURE_KEY`. Calls that are safe to repeat are retried while the server
+    is unreachable or overloaded. Concurrent calls of `create` travel together unless `coalesce` is false.
 
     >>> job = await client.create("hello", {"name": "Ada"})
     >>> (await client.get(job.id)).state
@@ -126,8 +126,8 @@ class AsyncClient:
     ) -> JobRecord:
         """Creates a job, or returns the one that has its key, with `replayed`.
 
-        Without `key` the client makes one, so that it can repeat a call whose answer was lost. With `derive_key` it sends
-        none: the lifecycle derives the key, and a lost call is not repeated.
+        Without `key` the client makes one, so that it can repeat a call whose answer was lost. With `derive_key` it
+        sends none: the lifecycle derives the key, and a lost call is not repeated.
 
         >>> first = await client.create("hello", key="order-42")
         >>> again = await client.create("hello", key="order-42")
