@@ -329,10 +329,10 @@ class AsyncClient:
     ) -> AsyncIterator[tuple[Event, str]]:
         """Follows the journal after a cursor, or from its beginning: each event, and the cursor after it.
 
-        >>> async for event, cursor in client.events(type="hello"):
-        ...     print(event.type)
+        >>> async for event, cursor in client.events(type="job_queued"):
+        ...     print(event.from_, event.to)
         ...     break
-        job_queued
+        None queued
         """
         query = {"type": type, "lifecycle": lifecycle, "job_id": job_id, "correlation_id": correlation_id}
         sent = request("GET", "/api/events", query={**query, "user_id": user_id})

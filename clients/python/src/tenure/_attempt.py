@@ -17,7 +17,7 @@ from ._held_job import HeldJob
 from ._job import Job
 from ._payload import convert, payload_type
 from ._reporter import Outgoing
-from ._stop import Stop
+from ._stop import Stop, settle
 from ._trace import span_of
 
 log = logging.getLogger("tenure.worker")
@@ -70,7 +70,7 @@ def _in_thread(function: Callable[[Job[Any]], Any], job: Job[Any]) -> asyncio.Fu
         except BaseException as error:
             result = _Raised(error)
         if not loop.is_closed():
-            loop.call_soon_threadsafe(lambda: future.done() or future.set_result(result))
+            loop.call_soon_threadsafe(settle, future, result)
 
     threading.Thread(target=run, name=f"tenure-{job.type}", daemon=True).start()
     return future

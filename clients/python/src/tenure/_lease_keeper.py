@@ -170,7 +170,8 @@ class LeaseKeeper:
         for _, kept in soon:
             kept.is_in_flight = True
         shortest = min(kept.lease.heartbeat for _, kept in soon)
-        task = asyncio.ensure_future(self._heartbeat([key for key, _ in soon], now, shortest / 2))
+        leases = [key for key, _ in soon]
+        task = asyncio.ensure_future(self._heartbeat(leases, now, shortest / 2))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
 

@@ -7,6 +7,9 @@ import enum
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Stop(enum.IntEnum):
@@ -25,6 +28,12 @@ class Stop(enum.IntEnum):
     def is_over(self) -> bool:
         """Whether the handler's result no longer counts."""
         return self >= Stop.HARD_CANCEL
+
+
+def settle(future: asyncio.Future[T], value: T) -> None:
+    """Sets the result of a future that may have been cancelled."""
+    if not future.done():
+        future.set_result(value)
 
 
 class StopSignal:
@@ -70,7 +79,7 @@ class StopSignal:
             if stop >= at_least:
                 # The loop is closed if the worker has ended.
                 with suppress(RuntimeError):
-                    loop.call_soon_threadsafe(lambda: reached.done() or reached.set_result(stop))
+                    loop.call_soon_threadsafe(settle, reached, stop)
 
         listener = self._listen(notify)
         try:

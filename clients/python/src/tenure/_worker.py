@@ -25,8 +25,8 @@ class Worker:
     """A worker: add handlers with `on`, then call `run`, or `await serve()`.
 
     Without `url` and `key` it uses `TENURE_URL` and `TENURE_KEY`. `slots` is the number of jobs that run at the same
-    time, by default one for each core. `drain` limits how long handlers may run after a shutdown has begun; then they get
-    `Stop.SHUTDOWN`, have one second to return, and their jobs are released.
+    time, by default one for each core. `drain` limits how long handlers may run after a shutdown has begun; then they
+    get `Stop.SHUTDOWN`, have one second to return, and their jobs are released.
 
     >>> worker = Worker(slots=8)
     >>> @worker.on("greet")
