@@ -10,6 +10,7 @@ import pytest
 
 from tenure import Client, Worker
 from tenure.testing import Server, running
+from tests.proxy import Proxy
 
 DEADLINE = 20.0
 
@@ -55,8 +56,14 @@ def client(shared: Server) -> Client:
 
 
 @pytest.fixture
-def work(shared: Server) -> Iterator[Callable[..., Worker]]:
-    """Starts workers that are drained after the test."""
+def proxy(shared: Server) -> Iterator[Proxy]:
+    with Proxy(shared.url) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def work(shared: Server, proxy: Proxy) -> Iterator[Callable[..., Worker]]:
+    """Starts workers that are drained after the test, while the proxy still runs."""
     started: list[running] = []
 
     def start(type_: str, handler: Callable[..., Any], **settings: Any) -> Worker:
