@@ -301,3 +301,25 @@ def test_a_lease_expires_here_before_it_expires_at_the_server():
     local.renew(lease(100), 60.0)
     assert local.ends == 90
     assert LocalLease.confirmed(lease(43), 0.0).ends == 30
+
+
+def test_the_client_for_asyncio_has_the_same_calls(shared: Server):
+    async def main() -> None:
+        async with AsyncClient(shared.url) as client:
+            job = await client.create("t", {"n": 1}, correlation_id="asyncio", delay="1h")
+            await client.append_logs(job.id, [{"text": "one"}])
+            asset = await client.upload(job.id, "a.txt", b"text")
+            assert [piece async for piece in client.download_chunks(job.id, asset.id)] == [b"text"]
+            with pytest.raises(TimeoutError):
+                await client.wait(job.id, 0.05)
+            waiting = asyncio.create_task(client.wait(job.id, DEADLINE))
+            await client.cancel(job.id)
+            assert (await waiting).state == "cancelled"
+            seen = [each async for each in client.follow(job.id)]
+            assert [type(each).__name__ for each in seen] == ["LogLine", "FinalStatus"]
+            async for event, _ in client.events(correlation_id="asyncio"):
+                assert event.job_id == job.id
+                break
+            assert [each.id for each in await client.list(correlation_id="asyncio")] == [job.id]
+
+    asyncio.run(main())

@@ -59,7 +59,7 @@ def test_a_hard_cancel_stops_the_handler(client, work):
     work("brief", endless, queues=["hard"])
     until(lambda: client.get(started.id).state == "running")
     client.cancel(started.id, "hard")
-    assert stops.get(timeout=DEADLINE).is_over
+    assert stops.get(timeout=DEADLINE) is Stop.HARD_CANCEL
     assert client.get(started.id).state == "cancelled"
 
 

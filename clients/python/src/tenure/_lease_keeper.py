@@ -199,7 +199,9 @@ class LeaseKeeper:
                 _apply(kept, result, sent_at)
             elif result.is_lease_conflict or result.status == 404:
                 log.warning("lease lost: job=%s fence=%d error=%s", *key, result)
-                kept.held.stop_signal.strengthen(Stop.LEASE_LOST)
+                # The server revokes a lease when it ends the job; the job goes to no other worker.
+                is_revoked = result.members.get("cause") == "revoked"
+                kept.held.stop_signal.strengthen(Stop.HARD_CANCEL if is_revoked else Stop.LEASE_LOST)
                 del self._leases[key]
             else:
                 log.warning("heartbeat refused: job=%s fence=%d error=%s", *key, result)

@@ -20,9 +20,9 @@ class Stop(enum.IntEnum):
     SHUTDOWN = 2
     """The worker shuts down and its drain time is over: raise `Release`. After a second the job is released."""
     HARD_CANCEL = 3
-    """The job is cancelled already. An async handler is cancelled at its next `await`."""
+    """The job has ended already: cancelled, dead-lettered or timed out. An async handler is cancelled."""
     LEASE_LOST = 4
-    """The lease is lost: another worker may hold the job. An async handler is cancelled at its next `await`."""
+    """The lease is lost: another worker may hold the job. An async handler is cancelled."""
 
     @property
     def is_over(self) -> bool:
