@@ -68,7 +68,10 @@ def test_a_partition_stops_the_handler_before_another_worker_begins(client, work
     times: dict[str, float] = {}
     causes: list[Any] = []
 
+    began = threading.Event()
+
     async def first(job: Job[Any]) -> None:
+        began.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -81,7 +84,7 @@ def test_a_partition_stops_the_handler_before_another_worker_begins(client, work
 
     started = client.create("brief", queue="cut")
     work("brief", first, queues=["cut"], url=proxy.url, drain="0s")
-    until(lambda: client.get(started.id).state == "running")
+    assert began.wait(DEADLINE)
     proxy.cut()
     work("brief", second, queues=["cut"])
     job = client.wait(started.id, DEADLINE)
@@ -215,10 +218,14 @@ def test_a_draining_worker_finishes_its_jobs(client, work):
 
 
 def test_after_the_drain_limit_jobs_are_released(client):
+    began = threading.Barrier(3)
+
     async def saves(job: Job[Any]) -> None:
+        await asyncio.to_thread(began.wait, DEADLINE)
         raise Release(checkpoint=(await job.stopped(Stop.SHUTDOWN)).name)
 
     async def ignores(job: Job[Any]) -> None:
+        await asyncio.to_thread(began.wait, DEADLINE)
         await asyncio.Event().wait()
 
     worker = Worker(url=client.url, slots=2, drain="10ms")
@@ -226,7 +233,7 @@ def test_after_the_drain_limit_jobs_are_released(client):
     worker.on("ignores")(ignores)
     jobs = [client.create("saves"), client.create("ignores")]
     with running(worker):
-        until(lambda: all(client.get(job.id).state == "running" for job in jobs))
+        began.wait(DEADLINE)
     found = [client.get(job.id) for job in jobs]
     assert [job.state for job in found] == ["queued", "queued"]
     assert [job.checkpoint for job in found] == ["SHUTDOWN", None]
