@@ -12,6 +12,19 @@ built() {
     cargo build --release --quiet --message-format=json "$@" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
 }
 
+# python_sdk: prints the path of a Python that has the SDK's dependency, in a virtual environment under the target folder.
+# PYTHONPATH is the SDK of this checkout.
+python_sdk() {
+    venv=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/examples-python
+    if [ ! -e "$venv/installed" ]; then
+        python3 -m venv --clear "$venv" >&2
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check httpx==0.28.1 >&2
+        touch "$venv/installed"
+    fi
+    echo "$venv/bin/python"
+}
+export PYTHONPATH="$PWD/../../clients/python/src"
+
 # background NAME COMMAND…: starts a program in the background. Its output is in $scratch/NAME.log, its process id in $last.
 background() {
     log=$scratch/$1.log

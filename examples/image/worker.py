@@ -1,24 +1,25 @@
 """The worker: lets the model make a picture, and stores it with the job."""
 
-import os
+from typing import Any
 
 import model
-from tenure import work
+from tenure import Job, Reject, Transient, Worker
+
+worker = Worker(slots=1)
 
 
-def generate_image(job):
+@worker.on("generate_image")
+def generate_image(job: Job[dict[str, Any]]) -> dict[str, str]:
     size = job.payload.get("params", {}).get("size", 64)
     try:
         picture = model.generate(job.payload["prompt"], size, job.attempt)
     except model.Unsafe as unsafe:
         # Not a failure: no retry, no refund, and an entry SAFE_BLOCK in the audit log.
-        job.report("reject", reason=str(unsafe))
-        return
+        raise Reject(unsafe) from unsafe
     except TimeoutError as timeout:
-        job.report("fail", error={"code": "API_TIMEOUT", "message": str(timeout), "class": "transient"})
-        return
-    asset = job.upload("original", "original.png", picture)
-    job.report("succeed", result={"url": asset["url"]})
+        raise Transient("API_TIMEOUT", timeout) from timeout
+    asset = job.asset("original.png", picture, asset_type="original").result()
+    return {"url": asset.url}
 
 
-work(f"painter-{os.getpid()}", {"generate_image": generate_image})
+worker.run()

@@ -2,36 +2,42 @@
 
 import csv
 import io
-import os
+from typing import Any, TypedDict
 
-from tenure import work
+from tenure import Job, Partial, Worker
 
 COLUMNS = ["number", "customer", "cents"]
 
+worker = Worker(slots=1)
 
-def export(job):
-    job.report("progress", progress=25, message="checking")
+
+class Export(TypedDict):
+    orders: list[dict[str, Any]]
+
+
+@worker.on("export")
+def export(job: Job[Export]) -> dict[str, int]:
+    job.progress(25, "checking")
     orders = job.payload["orders"]
     good = [order for order in orders if isinstance(order.get("cents"), int)]
     if not good:
         raise ValueError("no order has an amount")
 
-    job.report("progress", progress=50, message="writing")
+    job.progress(50, "writing")
     text = io.StringIO()
     table = csv.DictWriter(text, COLUMNS, restval="", extrasaction="ignore")
     table.writeheader()
     table.writerows(good)
 
-    job.report("progress", progress=75, message="storing")
-    job.upload("export", "orders.csv", text.getvalue().encode())
+    job.progress(75, "storing")
+    job.asset("orders.csv", text.getvalue().encode(), asset_type="export").result()
 
     result = {"asset_count": 1, "rows": len(good)}
-    if len(good) == len(orders):
-        job.report("succeed", result=result)
-    else:
-        # Partial success: there is a file, but some orders are missing.
+    if len(good) < len(orders):
+        # There is a file, but some orders are missing.
         message = f"{len(orders) - len(good)} of {len(orders)} orders have no amount"
-        job.report("partial", result=result, error={"code": "BAD_ORDERS", "message": message})
+        raise Partial("BAD_ORDERS", message, result=result)
+    return result
 
 
-work(f"exporter-{os.getpid()}", {"export": export})
+worker.run()

@@ -1,0 +1,104 @@
+"""How an attempt ends without a result: a handler raises one of these, and the lifecycle determines the transition."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ._span import Span, span_text
+from ._text import MESSAGE_BYTES_MAX, NAME_BYTES_MAX, truncate
+from ._wire import ReasonCode, Stage
+
+
+class Fail(Exception):
+    """The base of what a handler raises to end its attempt without a result."""
+
+    verb: ClassVar[str]
+
+    def __init__(self, message: object, **members: Any) -> None:
+        super().__init__(truncate(str(message), MESSAGE_BYTES_MAX))
+        self.members = {name: value for name, value in members.items() if value is not None}
+        """The members of the report."""
+
+    @property
+    def code(self) -> str | None:
+        """The code of the error, for failures that have one."""
+        code: str | None = self.members.get("error", {}).get("code")
+        return code
+
+
+class _WithError(Fail):
+    """A failure with an error: a short, stable code, a message, and where in the work it occurred."""
+
+    error_class: ClassVar[str] = "transient"
+
+    def __init__(
+        self,
+        code: str,
+        message: object = "",
+        *,
+        stage: Stage | None = None,
+        details: Any = None,
+        reason_code: ReasonCode | None = None,
+        **members: Any,
+    ) -> None:
+        error = {"code": truncate(code, NAME_BYTES_MAX) or "ERROR"}
+        error |= {"message": truncate(str(message), MESSAGE_BYTES_MAX), "class": self.error_class}
+        more = {"stage": stage, "details": details, "reason_code": reason_code}
+        error |= {name: value for name, value in more.items() if value is not None}
+        super().__init__(message, error=error, **members)
+
+
+class Transient(_WithError):
+    """Another attempt may succeed; `retry_after` replaces the type's backoff.
+
+    >>> Transient("PAINTER_BUSY", "try later", retry_after="5s").members["retry_after"]
+    '5s'
+    """
+
+    verb = "fail"
+
+    def __init__(self, code: str, message: object = "", *, retry_after: Span | None = None, **error: Any) -> None:
+        super().__init__(code, message, retry_after=None if retry_after is None else span_text(retry_after), **error)
+
+
+class Permanent(_WithError):
+    """No attempt will succeed."""
+
+    verb = "fail"
+    error_class = "permanent"
+
+
+class Partial(_WithError):
+    """A part succeeded: `result` is that part."""
+
+    verb = "partial"
+
+    def __init__(self, code: str, message: object = "", *, result: Any = None, **error: Any) -> None:
+        super().__init__(code, message, result=result, **error)
+
+
+class Reject(Fail):
+    """The job should not be executed at all."""
+
+    verb = "reject"
+
+    def __init__(self, reason: object) -> None:
+        super().__init__(reason, reason=truncate(str(reason), MESSAGE_BYTES_MAX))
+
+
+class Release(Fail):
+    """Returns the job to its queue; does not count as a failure. The next attempt gets the checkpoint."""
+
+    verb = "release"
+
+    def __init__(self, *, checkpoint: Any = None, delay: Span | None = None) -> None:
+        super().__init__("released", checkpoint=checkpoint, delay=None if delay is None else span_text(delay))
+
+
+class Cancelled(Fail):
+    """Confirms a soft cancel."""
+
+    verb = "cancel-confirm"
+
+    def __init__(self, *, checkpoint: Any = None, result: Any = None) -> None:
+        super().__init__("cancelled", checkpoint=checkpoint, result=result)

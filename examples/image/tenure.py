@@ -1,1 +1,0 @@
-../pattern/tenure.py
