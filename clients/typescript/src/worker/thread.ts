@@ -119,7 +119,7 @@ class WorkerThread {
     for (let tries = 0; ; ) {
       const sentAt = performance.now();
       try {
-        const claimed = withLeases(await this.#claimOnce(claim, this.#waitMax + 10_000, signal), sentAt);
+        const claimed = this.#withLeases(await this.#claimOnce(claim, this.#waitMax + 10_000, signal), sentAt);
         const shortest = claimed.reduce((least, { lease }) => Math.min(least, lease.span), Infinity);
         // Leases are to be fresh when the answer arrives.
         this.#waitMax = Math.min(this.#waitMax, shortest / 2);
@@ -157,6 +157,18 @@ class WorkerThread {
     }
     // Not started: their leases expire.
     return [];
+  }
+
+  /** A job whose lease cannot be read is not started and does not affect the others. */
+  #withLeases(jobs: wire.ClaimedJob[], sentAt: number): Claimed[] {
+    return jobs.flatMap((job) => {
+      try {
+        return [{ job, lease: new LocalLease(job.lease, sentAt) }];
+      } catch (error) {
+        this.#log("error", "lease cannot be read", { job: job.id, error: describe(error) });
+        return [];
+      }
+    });
   }
 
   #start(job: wire.ClaimedJob, lease: LocalLease): void {
@@ -201,10 +213,6 @@ class WorkerThread {
 
 function keyOf({ id, lease }: wire.ClaimedJob): LeaseKey {
   return { job: id, fence: lease.fence };
-}
-
-function withLeases(jobs: wire.ClaimedJob[], sentAt: number): Claimed[] {
-  return jobs.map((job) => ({ job, lease: new LocalLease(job.lease, sentAt) }));
 }
 
 function wireProblem({ code, status, title, detail, instance, members }: Problem): wire.Problem {
