@@ -11,6 +11,8 @@ export default tseslint.config(
     rules: {
       // `return this.#stop()` in a function without a result reads better than two lines.
       "@typescript-eslint/no-confusing-void-expression": "off",
+      // The type of an answer is the caller's knowledge.
+      "@typescript-eslint/no-unnecessary-type-parameters": "off",
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_", ignoreRestSiblings: true }],
       "@typescript-eslint/prefer-nullish-coalescing": ["error", { ignorePrimitives: { string: true } }],
     },

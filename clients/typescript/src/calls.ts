@@ -69,7 +69,7 @@ export function change<P extends PathOf<"post">>(
   transport: Transport,
   path: P,
   values: Path<P>,
-  body: Body<P>,
+  body: Body<P> | undefined,
   more: Partial<Request> = { key: freshId() },
 ): Promise<AnswerOf<P, "post">> {
   return transport.json({ method: "POST", path: pathOf(path, ...values), body: JSON.stringify(body ?? {}), ...more });
@@ -85,7 +85,7 @@ export function remove<P extends PathOf<"delete">>(
 }
 
 /** The type with durations as numbers or texts, where the API has texts only. */
-export type WithDurations<T, Names extends keyof T> = Omit<T, Names> & { [Name in Names]?: Duration | null | undefined };
+export type WithDurations<T, Names extends keyof T> = Omit<T, Names> & Partial<Record<Names, Duration | null | undefined>>;
 
 /** Writes the durations among these fields as the API does. */
 export function spans<T extends object>(fields: T, names: (keyof T)[]): object {

@@ -214,7 +214,7 @@ export class Client {
 
   /** Lines of a job's log after the one with this number; from the start without a number. */
   logs(job: string, query: Query<"/api/jobs/{id}/logs"> = {}): Promise<{ lines: wire.LogLine[]; next_cursor: string | null }> {
-    return get(this.#http, "/api/jobs/{id}/logs", [job], query) as Promise<{ lines: wire.LogLine[]; next_cursor: string | null }>;
+    return get(this.#http, "/api/jobs/{id}/logs", [job], query);
   }
 
   /** Appends to a job's log: as its holder, or as its owner or an operator. The same key again appends nothing twice. */

@@ -46,12 +46,12 @@ export class Attempt {
   async run(handling: Handling, tracer: Tracer, onSettled: () => void): Promise<OutgoingReport | undefined> {
     // The cell may be ahead of its message.
     this.update();
-    const handled = this.#isLost ? Promise.resolve() : tracer(this.#record, () => this.#handle(handling));
+    const handled = this.#isLost() ? Promise.resolve() : tracer(this.#record, () => this.#handle(handling));
     void handled.finally(onSettled);
     const ending = await Promise.race([handled, this.#abandoned()]);
-    if (this.#isLost || !ending) return undefined;
+    if (this.#isLost() || !ending) return undefined;
     await Promise.race([this.#output.end(), this.#abandoned()]);
-    return this.#isLost ? undefined : this.#report(ending);
+    return this.#isLost() ? undefined : this.#report(ending);
   }
 
   /** Passes a stop on to the handler. */
@@ -65,7 +65,7 @@ export class Attempt {
     if (reason === "shutdown") setTimeout(() => this.#onShutdown?.(), SHUTDOWN_GRACE);
   }
 
-  get #isLost(): boolean {
+  #isLost(): boolean {
     return this.#context.stop.isOver;
   }
 
@@ -134,6 +134,6 @@ function failureClass(ending: Ending): wire.Class {
   const isTransient =
     ending.verb === "release" ||
     ending.verb === "cancel-confirm" ||
-    (ending.verb === "fail" && (ending["error"] as wire.JobErrorGiven).class === "transient");
+    (ending.verb === "fail" && (ending.error as wire.JobErrorGiven).class === "transient");
   return isTransient ? "transient" : "permanent";
 }

@@ -80,12 +80,12 @@ class WorkerThread {
 
   readonly #log: Log = (level, message, fields) => this.#post({ type: "log", level, message, fields });
 
-  get #isDraining(): boolean {
+  #isDraining(): boolean {
     return this.#draining.signal.aborted;
   }
 
   async #claimUntilDrained(): Promise<void> {
-    while (!this.#isDraining) {
+    while (!this.#isDraining()) {
       if (this.#free === 0) {
         await new Promise<void>((resolve) => (this.#onFree = resolve));
         continue;
@@ -126,12 +126,12 @@ class WorkerThread {
         const isFresh = tries === 0 && performance.now() - sentAt <= shortest / 2;
         return isFresh ? claimed : await this.#confirm(claimed);
       } catch (error) {
-        if (this.#isDraining) return undefined;
+        if (this.#isDraining()) return undefined;
         if (!isRetryable(error)) throw error;
         tries += 1;
         this.#log("warn", "claim not answered", { tries, error: describe(error) });
         await wait(retryAfterOf(error) ?? backoff(tries), signal).catch(() => undefined);
-        if (this.#isDraining) return undefined;
+        if (this.#isDraining()) return undefined;
       }
     }
   }

@@ -31,7 +31,7 @@ function spansOf(api: typeof otel): Tracer {
     return tracer.startActiveSpan(`run ${record.type}`, { attributes }, parent, async (span) => {
       const ending = await run();
       if (ending.verb === "fail" || ending.verb === "reject") {
-        const { code } = (ending["error"] ?? {}) as { code?: string };
+        const { code } = (ending.error ?? {}) as { code?: string };
         span.setStatus({ code: api.SpanStatusCode.ERROR });
         span.setAttribute("error.type", code ?? ending.verb);
       }

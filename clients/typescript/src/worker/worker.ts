@@ -136,7 +136,7 @@ class Running {
     if (this.#isDraining) return;
     this.#isDraining = true;
     this.#post({ type: "drain" });
-    if (limit !== undefined) this.#limit = setTimeout(() => this.#stopAll(), limit);
+    if (limit !== undefined) this.#limit = setTimeout(() => this.#shutDown(), limit);
     this.#notifyIdle();
   }
 
@@ -148,7 +148,7 @@ class Running {
       });
     });
     failed.catch(() => {
-      this.#stopAllAs("lease_lost");
+      this.#stopAll("lease_lost");
     });
     try {
       await Promise.race([failed, new Promise<void>((resolve) => (this.#onIdle = resolve))]);
@@ -200,11 +200,13 @@ class Running {
     if (this.#isDraining && this.#attempts.size === 0) this.#onIdle?.();
   }
 
-  #stopAll(): void {
-    this.#stopAllAs("shutdown");
+  /** Handlers have a moment to return; output that the server does not accept is not waited for without end. */
+  #shutDown(): void {
+    this.#stopAll("shutdown");
+    this.#limit = setTimeout(() => this.#onIdle?.(), ANSWER_TIMEOUT);
   }
 
-  #stopAllAs(reason: "shutdown" | "lease_lost"): void {
+  #stopAll(reason: "shutdown" | "lease_lost"): void {
     for (const attempt of this.#attempts.values()) attempt.stop(reason);
   }
 
