@@ -72,7 +72,8 @@ export function change<P extends PathOf<"post">>(
   body: Body<P> | undefined,
   more: Partial<Request> = { key: freshId() },
 ): Promise<AnswerOf<P, "post">> {
-  return transport.json({ method: "POST", path: pathOf(path, ...values), body: JSON.stringify(body ?? {}), ...more });
+  const given: unknown = body;
+  return transport.json({ method: "POST", path: pathOf(path, ...values), body: JSON.stringify(given ?? {}), ...more });
 }
 
 /** Deletes something. */
