@@ -12,6 +12,7 @@ import { Problem, ProtocolError } from "./errors.js";
 import { sentEvents } from "./follow.js";
 import type * as wire from "./generated.js";
 import { freshId, generatedKey } from "./ids.js";
+import { Limit } from "./limit.js";
 import { Transport, decode, retrying } from "./transport.js";
 import type { Content, Request } from "./transport.js";
 
@@ -188,10 +189,13 @@ export class Client {
 
   /** Waits until a job has finished. After the timeout it throws a `TimeoutError`. */
   async wait(job: string, timeout?: Duration, { signal }: Options = {}): Promise<wire.Job> {
-    const limits = [signal, timeout === undefined ? undefined : AbortSignal.timeout(toMillis(timeout))];
-    const limit = AbortSignal.any(limits.filter((given) => given !== undefined));
-    const stream = { path: pathOf("/api/jobs/{id}/stream", job), lastId: AFTER_ALL_LINES, signal: limit };
-    for await (const { name } of sentEvents(this.#http, stream)) if (name === "status") break;
+    const limit = new Limit(timeout === undefined ? null : toMillis(timeout), signal);
+    const stream = { path: pathOf("/api/jobs/{id}/stream", job), lastId: AFTER_ALL_LINES, signal: limit.signal };
+    try {
+      for await (const { name } of sentEvents(this.#http, stream)) if (name === "status") break;
+    } finally {
+      limit.release();
+    }
     return this.get(job);
   }
 
@@ -251,7 +255,7 @@ export class Client {
   /** The content of an uploaded asset; read its body. */
   download(job: string, asset: string): Promise<Response> {
     const path = pathOf("/api/jobs/{id}/assets/{asset}/content", job, asset);
-    return retrying(() => this.#http.begin({ method: "GET", path, timeout: null }), true);
+    return retrying(() => this.#http.begin({ method: "GET", path }), true);
   }
 
   // Workers. Claims and reports are not retried here, except where the server did not accept them; the worker decides.

@@ -3,7 +3,8 @@
  * delivered twice.
  */
 
-import { Unreachable, isRetryable, retryAfterOf } from "./errors.js";
+import { Problem, ProtocolError, Unreachable, isRetryable, retryAfterOf } from "./errors.js";
+import { Limit } from "./limit.js";
 import { SseReader } from "./sse.js";
 import type { SentEvent } from "./sse.js";
 import { backoff, wait } from "./transport.js";
@@ -52,13 +53,14 @@ class Connection {
   readonly #transport: Transport;
   readonly #stream: StreamRequest;
   readonly #reader: SseReader;
-  readonly #silence = new AbortController();
+  readonly #limit: Limit;
   #body: ReadableStream<Uint8Array> | null = null;
 
   constructor(transport: Transport, stream: StreamRequest) {
     this.#transport = transport;
     this.#stream = stream;
     this.#reader = new SseReader(stream.lastId);
+    this.#limit = new Limit(CONNECT_TIMEOUT, stream.signal);
   }
 
   get retry(): number | undefined {
@@ -67,42 +69,39 @@ class Connection {
 
   /** Whether there is a stream; `false` if it is over. */
   async open(): Promise<boolean> {
-    const { path, lastId, signal } = this.#stream;
-    const timer = this.#closeAfter(CONNECT_TIMEOUT);
+    const { path, lastId } = this.#stream;
     const headers = { accept: "text/event-stream", "last-event-id": lastId };
-    const limit = AbortSignal.any([this.#silence.signal, ...(signal ? [signal] : [])]);
-    try {
-      const response = await this.#transport.begin({ method: "GET", path, headers, timeout: null, signal: limit });
-      this.#body = response.body;
-      return response.status !== 204;
-    } finally {
-      clearTimeout(timer);
-    }
+    const { signal } = this.#limit;
+    const response = await this.#transport.begin({ method: "GET", path, headers, signal }).catch((error: unknown) => {
+      throw this.#failure(error);
+    });
+    this.#body = response.body;
+    return response.status !== 204;
   }
 
   async *events(): AsyncGenerator<SentEvent, void> {
     if (!this.#body) return;
     const decoder = new TextDecoder();
-    const timer = this.#closeAfter(SILENCE_MAX);
+    this.#limit.restart(SILENCE_MAX);
     try {
       for await (const piece of this.#body) {
-        timer.refresh();
+        this.#limit.restart(SILENCE_MAX);
         yield* this.#reader.push(decoder.decode(piece, { stream: true }));
       }
     } catch (error) {
-      throw this.#stream.signal?.aborted ? this.#stream.signal.reason : new Unreachable(error);
-    } finally {
-      clearTimeout(timer);
+      throw this.#failure(error);
     }
   }
 
+  /** Aborts what is still open. */
   close(): void {
-    this.#silence.abort(new Unreachable("the stream was closed"));
+    this.#limit.release();
+    this.#limit.abort();
   }
 
-  #closeAfter(millis: number): NodeJS.Timeout {
-    return setTimeout(() => {
-      this.#silence.abort(new Unreachable(`no data in ${String(millis)} ms`));
-    }, millis);
+  /** The caller's abort, the server's refusal, or a broken connection. */
+  #failure(error: unknown): unknown {
+    if (this.#stream.signal?.aborted) return this.#stream.signal.reason;
+    return error instanceof Problem || error instanceof ProtocolError ? error : new Unreachable(error);
   }
 }

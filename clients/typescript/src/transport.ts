@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Problem, ProtocolError, Unreachable, isRetryable, retryAfterOf } from "./errors.js";
 import type * as wire from "./generated.js";
+import { Limit } from "./limit.js";
 
 const CALL_TIMEOUT = 30_000;
 const TRIES = 4;
@@ -64,28 +65,28 @@ export class Transport {
 
   /** Sends the request once and reads the whole answer. */
   async once(request: Request): Promise<Answer> {
-    const response = await this.begin(request);
+    const { timeout = CALL_TIMEOUT, signal } = request;
+    const limit = new Limit(timeout, signal);
     try {
+      const response = await this.begin({ ...request, signal: limit.signal });
       return { status: response.status, headers: response.headers, text: await response.text() };
     } catch (error) {
-      throw unreachable(error, request.signal);
+      throw error instanceof Problem || error instanceof ProtocolError ? error : unreachable(error, signal);
+    } finally {
+      limit.release();
     }
   }
 
-  /** Sends the request once, without reading the answer's body. A status that is not a success is an error. */
+  /**
+   * Sends the request once, without a timeout and without reading the answer's body. A status that is not a success is an
+   * error.
+   */
   async begin(request: Request): Promise<Response> {
     const headers = this.#headers(request);
-    const { method, path, body, content, timeout = CALL_TIMEOUT, signal } = request;
-    const limits = [signal, timeout === null ? undefined : AbortSignal.timeout(timeout)];
+    const { method, path, body = null, content = body, signal = null } = request;
     let response: Response;
     try {
-      response = await fetch(this.target.url + path, {
-        method,
-        headers,
-        body: content ?? body ?? null,
-        redirect: "manual",
-        signal: AbortSignal.any(limits.filter((limit) => limit !== undefined)),
-      });
+      response = await fetch(this.target.url + path, { method, headers, body: content, redirect: "manual", signal });
     } catch (error) {
       throw unreachable(error, signal);
     }
@@ -168,11 +169,12 @@ function retryPause(error: unknown, isRepeatable: boolean, tries: number): numbe
   return may && tries < TRIES ? (retryAfter ?? backoff(tries)) : undefined;
 }
 
-function unreachable(error: unknown, signal: AbortSignal | undefined): unknown {
-  return signal?.aborted ? signal.reason : new Unreachable(error);
+function unreachable(error: unknown, signal: AbortSignal | null | undefined): unknown {
+  if (signal?.aborted) return signal.reason;
+  return error instanceof Unreachable ? error : new Unreachable(error);
 }
 
-async function refusal(response: Response, signal: AbortSignal | undefined): Promise<unknown> {
+async function refusal(response: Response, signal: AbortSignal | null): Promise<unknown> {
   let problem: unknown;
   try {
     problem = parsed(await response.text());

@@ -52,7 +52,7 @@ test("every call of operators is answered", async () => {
   await c.deadLetter(job.id, { reason_code: "policy_violation", detail: "test" });
   expect((await c.deadLetters({ type: job.type })).dead_letters).toHaveLength(1);
   expect((await c.dismiss(job.id, "seen")).dismissed_reason).toBe("seen");
-  expect((await c.act({ action: "cancel", filter: { type: job.type }, dry_run: true })).matched).toBe(0);
+  expect((await c.act({ action: "cancel", filter: { type: job.type }, dry_run: true })).matched).toBe(1);
   expect((await c.audit()).audit.length).toBeGreaterThan(0);
   expect((await c.webhooks()).webhooks).toEqual([]);
   expect((await c.workers()).workers).toBeDefined();

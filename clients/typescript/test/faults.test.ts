@@ -7,7 +7,7 @@ import { startServer } from "tenure/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { Proxy } from "./proxy.js";
-import { CONFIG, deferred, eventTypes, freshType, inState, start, until, useServer } from "./support.js";
+import { CONFIG, deferred, eventTypes, freshType, idOf, inState, start, until, useServer } from "./support.js";
 
 const { server, client } = useServer();
 let proxy: Proxy;
@@ -120,7 +120,7 @@ test("late answers delay the worker only", async () => {
   proxy.fault = () => ({ delay: 100 });
   start({ client: remote, slots: 4 }, (worker) => worker.on(type, (job) => job.payload));
   const jobs = await client().createMany([1, 2, 3, 4, 5, 6].map((payload) => ({ type, payload })));
-  const ended = await Promise.all(jobs.map((job) => client().wait("id" in job ? job.id : "", "20s")));
+  const ended = await Promise.all(jobs.map((job) => client().wait(idOf(job), "20s")));
   expect(ended.map(({ result }) => result)).toEqual([1, 2, 3, 4, 5, 6]);
 });
 

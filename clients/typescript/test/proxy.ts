@@ -79,19 +79,22 @@ export class Proxy {
     const seen = { path, body: body.toString(), headers: request.headers };
     this.seen.push(seen);
     const fault = this.fault(seen);
+    const gone = new AbortController();
+    response.on("close", () => {
+      gone.abort();
+    });
     if (typeof fault === "object" && "status" in fault) return refuse(response, fault);
-    if (fault === "double") (await this.#forward(request, body)).resume();
-    const answer = await this.#forward(request, body);
+    if (fault === "double") (await this.#forward(request, body, gone.signal)).resume();
+    const answer = await this.#forward(request, body, gone.signal);
     if (fault === "lose") return void response.destroy();
     if (typeof fault === "object") await sleep(fault.delay);
     response.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(response);
-    response.on("close", () => answer.destroy());
+    answer.on("error", () => response.destroy()).pipe(response);
   }
 
-  async #forward({ method, url, headers }: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
+  async #forward({ method, url, headers }: IncomingMessage, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
     const forwarded = { ...headers, host: new URL(this.#target).host, connection: "close" };
-    const outgoing = send(this.#target + (url ?? ""), { method, headers: forwarded, agent: this.#agent });
+    const outgoing = send(this.#target + (url ?? ""), { method, headers: forwarded, agent: this.#agent, signal });
     outgoing.end(body);
     const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
     return answer;

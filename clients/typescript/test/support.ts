@@ -109,6 +109,12 @@ export function freshType(): string {
   return `type-${String(process.pid)}-${String(names)}`;
 }
 
+/** The id of a job that was created. */
+export function idOf(created: wire.JobAnswer | Error | undefined): string {
+  if (created === undefined || created instanceof Error) throw created ?? new Error("not created");
+  return created.id;
+}
+
 /** The types of a job's events. */
 export async function eventTypes(client: Client, job: string): Promise<string[]> {
   const types: string[] = [];

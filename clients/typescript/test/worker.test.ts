@@ -1,24 +1,25 @@
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { context, trace } from "@opentelemetry/api";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { Cancelled, Partial, Permanent, Reject, Release, Transient } from "tenure";
-import type { StandardSchema } from "tenure";
+import { Cancelled, Partial, Permanent, Reject, Release, Transient, Worker } from "tenure";
+import type { Handler, StandardSchema } from "tenure";
+import { startServer } from "tenure/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
-import { deferred, eventTypes, freshType, inState, start, useServer } from "./support.js";
+import { deferred, eventTypes, freshType, idOf, inState, silent, start, useServer } from "./support.js";
 
-const { server, client } = useServer();
+const { client } = useServer();
 
 /** Creates a job, runs this handler for it, and waits for its end. */
-async function finished(handler: Parameters<typeof run>[1], type = freshType(), payload: unknown = {}) {
+async function finished(handler: Handler<unknown>, type = freshType(), payload: unknown = {}) {
   run(type, handler);
   const { id } = await client().create({ type, payload });
   return client().wait(id, "20s");
 }
 
-function run(type: string, handler: Parameters<Parameters<Parameters<typeof start>[1]>[0]["on"]>[2]) {
-  return start({ client: client() }, (worker) => worker.on(type, handler as never));
+function run(type: string, handler: Handler<unknown>) {
+  return start({ client: client() }, (worker) => worker.on(type, handler));
 }
 
 describe("how an attempt ends", () => {
@@ -101,7 +102,7 @@ describe("payloads", () => {
     start({ client: client(), slots: 3 }, (worker) =>
       worker.on(type, { payload: schema }, ({ payload }) => payload.prompt.repeat(payload.size)),
     );
-    const ids = jobs.map((job) => ("id" in job ? job.id : ""));
+    const ids = jobs.map(idOf);
     const [first, bad, last] = await Promise.all(ids.map((id) => client().wait(id, "20s")));
     expect([first?.result, last?.result]).toEqual(["aaaaa", "bbbbb"]);
     expect(bad).toMatchObject({ state: "failed", error: { code: "BAD_PAYLOAD", stage: "input", class: "permanent" } });
@@ -142,7 +143,7 @@ describe("output", () => {
   });
 
   test("an asset is stored, also if the handler does not wait for it", async () => {
-    const job = await finished(async (job) => {
+    const job = await finished((job) => {
       void job.asset("later.txt", "not awaited");
       return job.asset("picture.png", new Uint8Array([1, 2, 3]));
     });
@@ -234,7 +235,7 @@ describe("stop", () => {
     );
     const jobs = await client().createMany([{ type: "brisk" }, { type: "brisk" }]);
     for (const job of jobs) {
-      const ended = await client().wait("id" in job ? job.id : "", "20s");
+      const ended = await client().wait(idOf(job), "20s");
       expect(ended).toMatchObject({ state: "succeeded", attempt: 1, retry_count: 0 });
     }
   });
@@ -298,11 +299,15 @@ describe("drain", () => {
 });
 
 test("the kit runs a worker until no work is left", async () => {
-  const type = freshType();
-  const { Worker } = await import("tenure");
-  const { id } = await client().create({ type });
-  await server().work(new Worker({ client: client() }).on(type, () => "done"));
-  expect((await client().get(id)).result).toBe("done");
+  const kit = await startServer();
+  try {
+    const [now, later] = await kit.client.createMany([{ type: "t" }, { type: "t", delay: "1h" }]);
+    await kit.work(new Worker({ client: kit.client, logger: silent }).on("t", () => "done"));
+    expect(await kit.client.get(idOf(now))).toMatchObject({ result: "done" });
+    expect(await kit.client.get(idOf(later))).toMatchObject({ state: "queued" });
+  } finally {
+    await kit.stop();
+  }
 });
 
 test("a span around the handler continues the trace of the job", async () => {

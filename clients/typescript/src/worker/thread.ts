@@ -152,7 +152,7 @@ class WorkerThread {
         return live.map(({ job }) => ({ job, lease: LocalLease.confirmed(job.lease, sentAt) }));
       } catch (error) {
         this.#log("warn", "leases not confirmed", { jobs: claimed.length, error: describe(error) });
-        await wait(backoff(tries));
+        await wait(retryAfterOf(error) ?? backoff(tries));
       }
     }
     // Not started: their leases expire.
