@@ -7,7 +7,7 @@ import { startServer } from "tenure/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { Proxy } from "./proxy.js";
-import { CONFIG, deferred, eventTypes, freshType, idOf, inState, start, until, useServer } from "./support.js";
+import { CONFIG, deferred, eventTypes, freshType, idOf, inState, start, stopWorkers, until, useServer } from "./support.js";
 
 const { server, client } = useServer();
 let proxy: Proxy;
@@ -17,7 +17,11 @@ beforeEach(async () => {
   proxy = await Proxy.start(server().url);
   remote = new Client({ url: proxy.url });
 });
-afterEach(() => proxy.close());
+afterEach(async () => {
+  // Through the proxy: before it closes.
+  await stopWorkers();
+  await proxy.close();
+});
 
 /** Reports with this verb that the proxy has seen. */
 function reports(verb: string): string[] {

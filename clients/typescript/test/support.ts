@@ -97,9 +97,12 @@ export function start(options: WorkerOptions, add: (worker: Worker) => void): Ru
   return handle;
 }
 
-afterEach(async () => {
+/** Drains the workers of a test. */
+export async function stopWorkers(): Promise<void> {
   await Promise.all([...running].map(({ stop }) => stop().catch(drop)));
-});
+}
+
+afterEach(stopWorkers);
 
 let names = 0;
 

@@ -93,7 +93,10 @@ class WorkerThread {
       const claim = this.#newClaim();
       const claimed = await this.#sendClaim(claim);
       if (claimed === undefined) return this.#releaseUnanswered(claim);
-      for (const { job, lease } of claimed) this.#start(job, lease);
+      for (const { job, lease } of claimed) {
+        if (this.#isDraining()) this.#release(keyOf(job));
+        else this.#start(job, lease);
+      }
     }
   }
 

@@ -8,7 +8,6 @@ import { Client } from "../client.js";
 import { toMillis } from "../duration.js";
 import type { Duration } from "../duration.js";
 import { Problem, ProtocolError } from "../errors.js";
-import { wait } from "../transport.js";
 import { Attempt } from "./attempt.js";
 import type { Handling } from "./attempt.js";
 import type { Job } from "./job.js";
@@ -116,11 +115,13 @@ class Running {
   readonly #settings: ThreadSettings;
   readonly #thread: Thread;
   readonly #attempts = new Map<string, Attempt>();
-  readonly #drained = new AbortController();
   #refusal: Error | undefined;
-  #isDraining = false;
-  #onIdle: (() => void) | undefined;
+  #phase: "running" | "draining" | "shutting down" = "running";
+  #onDrained: () => void = () => undefined;
+  /** Ends the drain time. */
   #limit: NodeJS.Timeout | undefined;
+  /** Ends the wait for answers. */
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(context: RunningContext, settings: ThreadSettings) {
     this.#context = context;
@@ -133,11 +134,11 @@ class Running {
 
   /** Claims end. After the limit the handlers are stopped. */
   drain(limit: number | undefined): void {
-    if (this.#isDraining) return;
-    this.#isDraining = true;
+    if (this.#phase !== "running") return;
+    this.#phase = "draining";
     this.#post({ type: "drain" });
     if (limit !== undefined) this.#limit = setTimeout(() => this.#shutDown(), limit);
-    this.#notifyIdle();
+    this.#limitAnswers();
   }
 
   async #run(): Promise<void> {
@@ -150,28 +151,33 @@ class Running {
     failed.catch(() => {
       this.#stopAll("lease_lost");
     });
+    const drained = new Promise<void>((resolve) => (this.#onDrained = resolve));
     try {
-      await Promise.race([failed, new Promise<void>((resolve) => (this.#onIdle = resolve))]);
-      await Promise.race([failed, this.#answered()]);
+      await Promise.race([failed, drained]);
     } finally {
       clearTimeout(this.#limit);
+      clearTimeout(this.#patience);
       await this.#thread.terminate();
     }
     if (this.#refusal) throw this.#refusal;
   }
 
-  /** Waits for the answers to the last reports. */
-  async #answered(): Promise<void> {
-    const { signal } = this.#drained;
-    const isTimeout = await wait(ANSWER_TIMEOUT, signal).then(() => true, () => false);
-    if (isTimeout) this.#context.logger.warn("worker stopped with unanswered reports; their leases expire", {});
+  /** When no handler is waited for any more, the answers to the last reports are, for a limited time. */
+  #limitAnswers(): void {
+    const isWaiting = this.#phase === "running" || (this.#phase === "draining" && this.#attempts.size > 0);
+    clearTimeout(this.#patience);
+    if (isWaiting) return;
+    this.#patience = setTimeout(() => {
+      this.#context.logger.warn("worker stopped with unanswered reports; their leases expire", {});
+      this.#onDrained();
+    }, ANSWER_TIMEOUT);
   }
 
   #handle(message: FromThread): void {
     if (message.type === "claimed") void this.#start(message);
     else if (message.type === "stop") this.#attempts.get(keyText(message.lease))?.update();
     else if (message.type === "log") this.#context.logger[message.level](message.message, message.fields);
-    else if (message.type === "drained") this.#drained.abort();
+    else if (message.type === "drained") this.#onDrained();
     else this.#refuse(message);
   }
 
@@ -188,22 +194,20 @@ class Running {
     const attempt = new Attempt(job, { client, logger, job: job.id, holder, stop: new StopCell(stop) });
     const key = keyText(attempt.key);
     this.#attempts.set(key, attempt);
+    this.#limitAnswers();
+    if (this.#phase === "shutting down") attempt.stop("shutdown");
     const report = await attempt.run(handling, tracer, () => {
       this.#post({ type: "free" });
     });
     this.#attempts.delete(key);
     this.#post({ type: "ended", lease: attempt.key, ...(report && { report }) });
-    this.#notifyIdle();
+    this.#limitAnswers();
   }
 
-  #notifyIdle(): void {
-    if (this.#isDraining && this.#attempts.size === 0) this.#onIdle?.();
-  }
-
-  /** Handlers have a moment to return; output that the server does not accept is not waited for without end. */
   #shutDown(): void {
+    this.#phase = "shutting down";
     this.#stopAll("shutdown");
-    this.#limit = setTimeout(() => this.#onIdle?.(), ANSWER_TIMEOUT);
+    this.#limitAnswers();
   }
 
   #stopAll(reason: "shutdown" | "lease_lost"): void {
