@@ -192,13 +192,8 @@ test("a second signal ends the process at once", async () => {
   const { id } = await client().create({ type });
   await process.hasPrinted(`started ${id}`);
   process.child.kill("SIGINT");
-  // The worker no longer claims when it drains.
-  await until(async () => {
-    const { id: other } = await client().create({ type: freshType(), delay: "1h" });
-    await client().cancel(other);
-    process.child.kill("SIGTERM");
-    return process.child.exitCode ?? undefined;
-  });
-  expect(await process.exit).toEqual([143, null]);
+  process.child.kill("SIGTERM");
+  // Whichever of the two the process handles second.
+  expect([130, 143]).toContain((await process.exit)[0]);
   await inState(client(), id, "running");
 });
