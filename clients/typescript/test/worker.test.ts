@@ -7,7 +7,7 @@ import { startServer } from "tenure/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
-import { deferred, eventTypes, freshType, idOf, inState, silent, start, useServer } from "./support.js";
+import { deferred, eventTypes, freshType, idOf, silent, start, useServer } from "./support.js";
 
 const { client } = useServer();
 
@@ -280,20 +280,21 @@ describe("drain", () => {
   });
 
   test("after the limit the job is released, even if the handler ignores the signal", async () => {
-    const running = deferred<unknown>();
+    const [running, stopped] = [deferred(), deferred<unknown>()];
     const type = freshType();
     const worker = start({ client: client(), drain: 0 }, (added) =>
       added.on(type, ({ signal }) => {
+        running.resolve();
         signal.addEventListener("abort", () => {
-          running.resolve(signal.reason);
+          stopped.resolve(signal.reason);
         });
         return new Promise(() => undefined);
       }),
     );
     const { id } = await client().create({ type });
-    await inState(client(), id, "running");
+    await running.promise;
     await worker.stop();
-    expect(await running.promise).toMatchObject({ reason: "shutdown" });
+    expect(await stopped.promise).toMatchObject({ reason: "shutdown" });
     expect(await eventTypes(client(), id)).toContain("job_released");
   });
 });
