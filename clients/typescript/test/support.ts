@@ -20,7 +20,7 @@ backoff = { base = "10ms", factor = 1.0, max = "10ms", jitter = "none" }
 lifecycle = "distributed"
 lease = "10s"
 heartbeat = "1s"
-cancel_grace = "1s"
+cancel_grace = "30s"
 backoff = { base = "10ms", factor = 1.0, max = "10ms", jitter = "none" }
 
 [types.pattern]
