@@ -1,0 +1,45 @@
+/**
+ * A signal that aborts after a timeout or with another signal. `AbortSignal.any` and `AbortSignal.timeout` are not enough: Node 20
+ * may collect such a signal as garbage before it has fired.
+ */
+export class Limit {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Milliseconds; `null`: no timeout. */
+  constructor(timeout: number | null, outer?: AbortSignal) {
+    this.#outer = outer;
+    outer?.addEventListener("abort", this.#onAbort);
+    if (outer?.aborted) this.#onAbort();
+    this.restart(timeout);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Replaces the timeout by another one that begins now. */
+  restart(timeout: number | null): void {
+    clearTimeout(this.#timer);
+    if (timeout === null) return;
+    const error = new DOMException(`no answer within ${String(timeout)} ms`, "TimeoutError");
+    this.#timer = setTimeout(() => {
+      this.#controller.abort(error);
+    }, timeout);
+  }
+
+  /** Nothing aborts any more. */
+  release(): void {
+    clearTimeout(this.#timer);
+    this.#outer?.removeEventListener("abort", this.#onAbort);
+  }
+
+  abort(reason?: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  readonly #onAbort = () => {
+    this.abort(this.#outer?.reason);
+  };
+}

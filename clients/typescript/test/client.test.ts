@@ -1,0 +1,195 @@
+import { Client, Problem, Unreachable } from "tenure";
+import { startServer } from "tenure/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { Proxy } from "./proxy.js";
+import { freshType, start, until, useServer } from "./support.js";
+
+const { server, client } = useServer();
+let proxy: Proxy;
+let remote: Client;
+
+beforeAll(async () => {
+  proxy = await Proxy.start(server().url);
+});
+afterAll(() => proxy.close());
+beforeEach(() => {
+  proxy.heal();
+  proxy.fault = () => "pass";
+  proxy.seen.length = 0;
+  remote = new Client({ url: proxy.url });
+});
+
+test("a job is created, read, listed, explained and cancelled", async () => {
+  const type = freshType();
+  const job = await client().create({ type, payload: { n: 1 }, delay: "1h", correlation_id: type });
+  expect(await client().get(job.id)).toMatchObject({ state: "queued", payload: { n: 1 }, idempotency_key: expect.stringMatching(/^auto-/) as string });
+  expect((await client().list({ type })).jobs.map(({ id }) => id)).toEqual([job.id]);
+  expect((await client().explain(job.id)).state).toBe("queued");
+  expect((await client().cancel(job.id, { reason: "test" })).state).toBe("cancelled");
+  expect((await client().retry(job.id)).retry_of).toBe(job.id);
+  await client().delete(job.id);
+  await expect(client().get(job.id)).rejects.toMatchObject({ code: "not_found", status: 404 });
+});
+
+test("every call of operators is answered", async () => {
+  const c = client();
+  expect((await c.lifecycles()).lifecycles.map(({ name }) => name)).toContain("distributed");
+  expect((await c.lifecycle("distributed")).name).toBe("distributed");
+  expect(await c.diagram("distributed")).toContain("<svg");
+  expect((await c.types()).types.length).toBeGreaterThan(0);
+  expect((await c.grant("ada", 5, "test")).available).toBe(5);
+  expect((await c.credits("ada")).granted).toBe(5);
+  expect((await c.pauseQueue("slow")).paused).toBe(true);
+  expect((await c.resumeQueue("slow")).paused).toBe(false);
+  expect((await c.queues()).queues.length).toBeGreaterThan(0);
+  const schedule = await c.createSchedule({ cron: "0 3 * * *", job: { type: freshType() } });
+  expect((await c.pauseSchedule(schedule.id)).id).toBe(schedule.id);
+  await c.resumeSchedule(schedule.id);
+  expect((await c.schedules()).schedules).toHaveLength(1);
+  await c.deleteSchedule(schedule.id);
+  const job = await c.create({ type: freshType(), delay: "1h" });
+  await c.deadLetter(job.id, { reason_code: "policy_violation", detail: "test" });
+  expect((await c.deadLetters({ type: job.type })).dead_letters).toHaveLength(1);
+  expect((await c.dismiss(job.id, "seen")).dismissed_reason).toBe("seen");
+  expect((await c.act({ action: "cancel", filter: { type: job.type }, dry_run: true })).matched).toBe(1);
+  expect((await c.audit()).audit.length).toBeGreaterThan(0);
+  expect((await c.webhooks()).webhooks).toEqual([]);
+  expect((await c.workers()).workers).toBeDefined();
+  expect(await c.stats()).toBeDefined();
+  expect(await c.health()).toBeDefined();
+  expect(await c.readiness()).toBeDefined();
+  expect(await c.metrics()).toContain("tenure_claims_total");
+});
+
+test("a problem has the members of its code", async () => {
+  const job = await client().create({ type: freshType(), delay: 3_600_000 });
+  const error = await client().signal(job.id, "unknown").catch((why: unknown) => why);
+  expect(error).toBeInstanceOf(Problem);
+  expect(error).toMatchObject({ code: "invalid_transition", status: 409, members: { current_state: "queued" } });
+});
+
+test("the same key creates one job", async () => {
+  const job = { type: freshType(), idempotency_key: "once" };
+  const [first, second] = [await client().create(job), await client().create(job)];
+  expect([second.id, first.replayed, second.replayed]).toEqual([first.id, undefined, true]);
+});
+
+test("a lost answer to a creation is repeated without a duplicate", async () => {
+  const type = freshType();
+  proxy.fault = () => (proxy.seen.length === 1 ? "lose" : "pass");
+  const job = await remote.create({ type });
+  expect(job.replayed).toBe(true);
+  expect((await client().list({ type })).jobs).toHaveLength(1);
+});
+
+test("503 is repeated after Retry-After; another refusal is not", async () => {
+  const refused = { status: 503, code: "overloaded", headers: { "retry-after": "1" } };
+  proxy.fault = () => (proxy.seen.length === 1 ? refused : "pass");
+  const begin = performance.now();
+  await remote.create({ type: freshType() });
+  expect(performance.now() - begin).toBeGreaterThan(900);
+  proxy.seen.length = 0;
+  proxy.fault = () => ({ status: 409, code: "invalid_transition", headers: {} });
+  await expect(remote.create({ type: freshType() })).rejects.toMatchObject({ code: "invalid_transition" });
+  expect(proxy.seen).toHaveLength(1);
+});
+
+test("a server that cannot be reached is an error of its kind", async () => {
+  proxy.cut();
+  await expect(remote.health()).rejects.toBeInstanceOf(Unreachable);
+});
+
+describe("coalescing", () => {
+  test("concurrent creations travel together, and one bad item is refused alone", async () => {
+    const bad = { type: "checked", payload: { other: 1 } };
+    const jobs = [{ type: "checked", payload: { n: 0 } }, { type: "checked", payload: { n: 1 } }, bad, { type: "checked", payload: { n: 2 } }];
+    const results = await Promise.allSettled(jobs.map((job) => remote.create(job)));
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+    expect(results[2]).toMatchObject({ reason: { code: "validation_failed", status: 422 } });
+    expect(proxy.seen.map(({ path }) => path)).toEqual(["/api/jobs", "/api/jobs/batch"]);
+  });
+
+  test("a batch whose answer is lost is repeated without duplicates", async () => {
+    const type = freshType();
+    proxy.fault = ({ path }) => (path === "/api/jobs/batch" && proxy.to(path).length === 1 ? "lose" : "pass");
+    const jobs = await Promise.all([1, 2, 3].map((n) => remote.enqueue({ type, payload: { n } })));
+    expect(new Set(jobs.map(({ id }) => id)).size).toBe(3);
+    expect((await client().list({ type })).jobs).toHaveLength(3);
+  });
+
+  test("it can be turned off", async () => {
+    const separate = new Client({ url: proxy.url, coalesce: false });
+    const type = freshType();
+    await Promise.all([1, 2, 3].map(() => separate.create({ type })));
+    expect(proxy.to("/api/jobs")).toHaveLength(3);
+  });
+
+  test("createMany answers each job", async () => {
+    const results = await client().createMany([{ type: freshType(), delay: "1s" }, { type: "checked" }]);
+    expect(results[0]).toMatchObject({ state: "queued" });
+    expect(results[1]).toBeInstanceOf(Problem);
+  });
+});
+
+describe("streams", () => {
+  test("a followed job yields its log and its status, also over a broken connection", async () => {
+    const type = freshType();
+    const job = await client().create({ type, delay: "1h" });
+    await client().appendLogs(job.id, [{ text: "one" }, { text: "two" }]);
+    const seen: string[] = [];
+    for await (const item of remote.follow(job.id)) {
+      seen.push(item.type === "log" ? item.line.text : item.status.state);
+      if (item.type === "log" && item.line.text === "two") {
+        proxy.cut();
+        await client().appendLogs(job.id, [{ text: "three" }]);
+        await client().cancel(job.id);
+        proxy.heal();
+      }
+    }
+    expect(seen).toEqual(["one", "two", "three", "cancelled"]);
+  });
+
+  test("the journal is followed after a cursor", async () => {
+    const job = await client().create({ type: freshType(), delay: "1h" });
+    const seen: string[] = [];
+    let cursor = "";
+    for await (const { event, cursor: next } of client().events(undefined, { job_id: job.id })) {
+      seen.push(event.type);
+      cursor = next;
+      break;
+    }
+    await client().cancel(job.id);
+    for await (const { event } of client().events(cursor, { job_id: job.id })) {
+      seen.push(event.type);
+      break;
+    }
+    expect(seen).toEqual(["job_queued", "job_cancelled"]);
+  });
+
+  test("wait returns the finished job, or times out", async () => {
+    const type = freshType();
+    const { id } = await client().create({ type });
+    await expect(client().wait(id, 50)).rejects.toMatchObject({ name: "TimeoutError" });
+    start({ client: client() }, (worker) => worker.on(type, () => 42));
+    expect(await client().wait(id, "20s")).toMatchObject({ state: "succeeded", result: 42 });
+    expect((await client().wait(id)).state).toBe("succeeded");
+  });
+});
+
+test("keys and permissions: a problem says what is missing, and a worker that may not claim ends", async () => {
+  const closed = await startServer();
+  try {
+    const admin = new Client({ url: closed.url, key: (await closed.client.createKey({ role: "admin" })).key });
+    await expect(closed.client.list()).rejects.toMatchObject({ code: "unauthenticated", status: 401 });
+    const viewer = new Client({ url: closed.url, key: (await admin.createKey({ role: "viewer" })).key });
+    await expect(viewer.create({ type: "t" })).rejects.toMatchObject({ code: "forbidden", status: 403 });
+    const { ended } = start({ client: viewer }, (worker) => worker.on("t", () => null));
+    await expect(ended).rejects.toMatchObject({ code: "forbidden" });
+    const { id } = (await admin.keys()).keys.find(({ roles }) => roles.includes("viewer")) ?? { id: "" };
+    await admin.revokeKey(id);
+    await until(() => viewer.list().then(() => undefined, (error: unknown) => error instanceof Problem && error.status === 401));
+  } finally {
+    await closed.stop();
+  }
+});
