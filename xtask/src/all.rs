@@ -15,7 +15,7 @@ use crate::cargo::{self, Program};
 use crate::scratch::Scratch;
 use crate::step::{self, Report};
 use crate::tally::{self, Tally};
-use crate::{deny, fuzz, install, readme, systems, tidy};
+use crate::{deny, fuzz, install, readme, scripts, systems, tidy};
 
 const SIM_SEEDS: &str = "200";
 /// Building the optimized simulator takes longer than these seeds do without optimization.
@@ -41,6 +41,8 @@ pub fn run() -> Result<()> {
     step::run("sim", sim)?;
     step::run("readme", readme::run)?;
     step::run("systems", systems)?;
+    step::run("sdks", sdks)?;
+    step::run("packaging", packaging)?;
     step::run("fuzz", fuzz::run)?;
     step::run("deny", deny::run)?;
     let sum = Tally::of(&tested.output);
@@ -63,11 +65,7 @@ pub fn fmt() -> Result<Report> {
 /// Runs clippy over everything, tests and examples included; a warning is a failure.
 pub fn clippy() -> Result<Report> {
     let arguments = "clippy --workspace --all-targets --all-features --quiet -- -D warnings";
-    let mut report = step::command("clippy", &mut cargo::command(arguments))?;
-    // The server without traces and buckets.
-    let without_features = "clippy -p tenure-server --lib --quiet -- -D warnings";
-    report.append(step::command("clippy-plain", &mut cargo::command(without_features))?);
-    Ok(report)
+    step::command("clippy", &mut cargo::command(arguments))
 }
 
 /// Builds the documentation of this workspace's crates; a broken link is a failure.
@@ -133,6 +131,16 @@ fn sim() -> Result<Report> {
 /// Runs the systems of `examples/`, each by its `run` script.
 pub fn systems() -> Result<Report> {
     systems::run(&build("systems", false)?)
+}
+
+/// Checks the SDKs in Python and TypeScript.
+pub fn sdks() -> Result<Report> {
+    scripts::sdks(&tenure()?)
+}
+
+/// Checks the files for running Tenure in production.
+pub fn packaging() -> Result<Report> {
+    scripts::packaging(&tenure()?)
 }
 
 /// The `tenure` program that the tests use.

@@ -22,6 +22,7 @@ pub mod prometheus;
 pub mod python;
 pub mod readme;
 pub mod scratch;
+pub mod scripts;
 pub mod shim;
 pub mod step;
 pub mod systems;

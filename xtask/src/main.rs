@@ -18,6 +18,8 @@ cargo xtask COMMAND
   deny                     checks licences, sources, bans and advisories of the dependencies
   readme                   runs the commands of README.md
   systems                  runs the systems of examples/
+  sdks                     checks the SDKs in clients/
+  packaging                checks packaging/ and observability/
   fuzz                     runs schemathesis against a server and its /openapi.json
   fuzz-targets [TARGET…] [--seconds N]
                            runs the targets of tests/fuzz under libFuzzer, 60 s each
@@ -52,6 +54,8 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "deny" => deny::run,
         "readme" => readme::run,
         "systems" => all::systems,
+        "sdks" => all::sdks,
+        "packaging" => all::packaging,
         "fuzz" => fuzz::run,
         "test" => return all::run().map(|()| ExitCode::SUCCESS),
         "fuzz-targets" => return fuzz_targets::run(arguments).map(|()| ExitCode::SUCCESS),

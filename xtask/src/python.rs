@@ -12,9 +12,7 @@ const PYTHON: &str = "bin/python";
 /// The Python that has these packages; their programs are in the same folder. Runs pip only if one is missing.
 pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = install::once(name, packages, |folder| {
-        if !has_venv() {
-            install::packages(&["python3", "python3-venv"])?;
-        }
+        self::install()?;
         let mut venv = Command::new("python3");
         step::command(&format!("{name}-venv"), venv.args(["-m", "venv", "--clear"]).arg(folder))?;
         let mut pip = Command::new(folder.join(PYTHON));
@@ -23,6 +21,14 @@ pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
             .with_context(|| format!("pip cannot install {}", packages.join(", ")))
     })?;
     Ok(folder.join(PYTHON))
+}
+
+/// Installs Python with virtual environments if it is missing.
+pub(crate) fn install() -> Result<()> {
+    if !has_venv() {
+        install::packages(&["python3", "python3-venv"])?;
+    }
+    Ok(())
 }
 
 fn has_venv() -> bool {

@@ -303,6 +303,16 @@ def test_a_lease_expires_here_before_it_expires_at_the_server():
     assert LocalLease.confirmed(lease(43), 0.0).ends == 30
 
 
+def test_a_waiting_job_is_amended(shared: Server):
+    with Client(shared.url) as client:
+        job = client.create("t", {"n": 1}, delay="1h")
+        amended = client.amend(job.id, payload={"n": 2}, priority=7, if_seq=job.seq)
+        assert (amended.payload, amended.priority, amended.seq) == ({"n": 2}, 7, 2)
+        with pytest.raises(Problem) as stale:
+            client.amend(job.id, priority=8, if_seq=1)
+        assert (stale.value.code, stale.value.members["seq"]) == ("precondition_failed", 2)
+
+
 def test_the_client_for_asyncio_has_the_same_calls(shared: Server):
     async def main() -> None:
         async with AsyncClient(shared.url) as client:

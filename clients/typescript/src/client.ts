@@ -152,6 +152,13 @@ export class Client {
     return change(this.#http, "/api/jobs/{id}/cancel", [job], body);
   }
 
+  /** Changes values of a job that no worker holds. With `ifSeq` it is refused unless that is the job's `seq`. */
+  amend(job: string, body: wire.Amend, ifSeq?: number): Promise<wire.JobAnswer> {
+    const headers = { "if-match": ifSeq?.toString() };
+    const path = pathOf("/api/jobs/{id}", job);
+    return this.#http.json({ method: "PATCH", path, body: JSON.stringify(body), key: freshId(), headers });
+  }
+
   /** Creates a new job like this finished one, with `retry_of`. */
   retry(job: string): Promise<wire.JobAnswer> {
     return change(this.#http, "/api/jobs/{id}/retry", [job], undefined) as Promise<wire.JobAnswer>;

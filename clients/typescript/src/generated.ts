@@ -165,7 +165,7 @@ export interface paths {
         put?: never;
         /**
          * Create a job
-         * @description Checks in this order: the type exists, its schema, its guard, the idempotency key, limits, credits. The first failed check decides. The answer is sent after the job is durable.
+         * @description Checks in this order: the type exists, its schema, its guard, its keys, the idempotency key, the unique key, limits, credits. The first failed check decides. The answer is sent after the job is durable.
          *
          *     Roles: producer, operator, admin.
          */
@@ -196,7 +196,13 @@ export interface paths {
         delete: operations["delete_job"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change the payload, priority or time of a job
+         * @description For jobs in ready and waiting states. The type's schema, guard, size limits and keys are checked as for a new job. The state stays, and the history gets one event, `job_amended`; unchanged values make no event. With `If-Match`, a job whose `seq` is another is not changed.
+         *
+         *     Roles: producer, operator, admin.
+         */
+        patch: operations["amend_job"];
         trace?: never;
     };
     "/api/jobs/{id}/assets": {
@@ -1249,6 +1255,14 @@ export interface components {
             next_cursor: components["schemas"]["Cursor"] | null;
             results: components["schemas"]["NamedJobResult"][];
         };
+        /** @description New values of a job that no worker holds. At least one; the others stay. */
+        Amend: {
+            /** @description Replaces the payload; checked like that of a new job. */
+            payload?: unknown;
+            priority?: number;
+            /** @description The earliest time at which the job can be claimed; in a waiting state, the time at which it is due. */
+            run_at?: components["schemas"]["TimestampGiven"];
+        };
         /** @description A file or other output of the work on a job. */
         Asset: {
             /** @description The kind of asset, as its creator names it. */
@@ -1377,6 +1391,8 @@ export interface components {
             };
             /** @description The last failure, until a success clears it. */
             error: components["schemas"]["JobError"] | null;
+            /** @description The keys of flow control that apply to the job. */
+            flow: components["schemas"]["Flow"];
             id: components["schemas"]["JobId"];
             /** @description Given by the caller, or derived by the lifecycle. */
             idempotency_key: string | null;
@@ -1389,7 +1405,7 @@ export interface components {
             max_attempts: number;
             /** @description Set if and only if `phase` is `final`. */
             outcome: components["schemas"]["Outcome"] | null;
-            /** @description The input of the work, unchanged. */
+            /** @description The input of the work, unchanged, or as the last amendment set it. */
             payload: unknown;
             /** @description The role of the state, or `final`. */
             phase: components["schemas"]["Phase"];
@@ -1409,7 +1425,7 @@ export interface components {
             run_at: components["schemas"]["Timestamp"];
             /** @description From start to completion. */
             run_ms: number | null;
-            /** @description How many transitions the job has made. */
+            /** @description How many transitions and amendments the job has made. */
             seq: number;
             /** @description Time of the latest start. */
             started_at: components["schemas"]["Timestamp"] | null;
@@ -1496,6 +1512,21 @@ export interface components {
         /** @description Why a dead letter is dismissed. */
         Dismissal: {
             reason: components["schemas"]["Message"];
+        };
+        /** @description Another job of the type has the same unique key. Nothing changed. */
+        Duplicate: {
+            /** @constant */
+            code: "duplicate";
+            /** @description What happened. */
+            detail: string;
+            /** @description The path of the request. */
+            instance: string;
+            /** @constant */
+            status: 409;
+            /** @description The code in words, always the same. */
+            title: string;
+            /** @description A page about this code. */
+            type: string;
         };
         /** @description Why a user is erased. */
         Erase: {
@@ -1601,6 +1632,11 @@ export interface components {
         };
         /** @description Distinguishes a lease from earlier leases of the same job. It only grows. */
         Fence: number;
+        /** @description The keys of flow control that apply to a job. What does not apply is absent. */
+        Flow: {
+            /** @description The unique key. */
+            unique?: string;
+        };
         /** @description The caller's role does not allow this, the job belongs to another user or worker, or `Origin` is not this server's. */
         Forbidden: {
             /** @constant */
@@ -1849,6 +1885,8 @@ export interface components {
             };
             /** @description The last failure, until a success clears it. */
             error: components["schemas"]["JobError"] | null;
+            /** @description The keys of flow control that apply to the job. */
+            flow: components["schemas"]["Flow"];
             id: components["schemas"]["JobId"];
             /** @description Given by the caller, or derived by the lifecycle. */
             idempotency_key: string | null;
@@ -1862,7 +1900,7 @@ export interface components {
             max_attempts: number;
             /** @description Set if and only if `phase` is `final`. */
             outcome: components["schemas"]["Outcome"] | null;
-            /** @description The input of the work, unchanged. */
+            /** @description The input of the work, unchanged, or as the last amendment set it. */
             payload: unknown;
             /** @description The role of the state, or `final`. */
             phase: components["schemas"]["Phase"];
@@ -1882,7 +1920,7 @@ export interface components {
             run_at: components["schemas"]["Timestamp"];
             /** @description From start to completion. */
             run_ms: number | null;
-            /** @description How many transitions the job has made. */
+            /** @description How many transitions and amendments the job has made. */
             seq: number;
             /** @description Time of the latest start. */
             started_at: components["schemas"]["Timestamp"] | null;
@@ -1939,6 +1977,8 @@ export interface components {
             };
             /** @description The last failure, until a success clears it. */
             error: components["schemas"]["JobError"] | null;
+            /** @description The keys of flow control that apply to the job. */
+            flow: components["schemas"]["Flow"];
             id: components["schemas"]["JobId"];
             /** @description Given by the caller, or derived by the lifecycle. */
             idempotency_key: string | null;
@@ -1957,7 +1997,7 @@ export interface components {
             max_attempts: number;
             /** @description Set if and only if `phase` is `final`. */
             outcome: components["schemas"]["Outcome"] | null;
-            /** @description The input of the work, unchanged. */
+            /** @description The input of the work, unchanged, or as the last amendment set it. */
             payload: unknown;
             /** @description The role of the state, or `final`. */
             phase: components["schemas"]["Phase"];
@@ -1982,7 +2022,7 @@ export interface components {
             run_at: components["schemas"]["Timestamp"];
             /** @description From start to completion. */
             run_ms: number | null;
-            /** @description How many transitions the job has made. */
+            /** @description How many transitions and amendments the job has made. */
             seq: number;
             /** @description Time of the latest start. */
             started_at: components["schemas"]["Timestamp"] | null;
@@ -2092,7 +2132,7 @@ export interface components {
          * @example 019a8b7e-4c00-7d2a-9f31-5b6c7d8e9f00
          */
         JobId: string;
-        /** @description The result of one item: the job, or why it was refused. */
+        /** @description The result of one item: the job, or why it was refused. After about 8 MiB of results and checkpoints of jobs that existed before, the others have only their id. */
         JobResult: {
             ok: components["schemas"]["JobAnswer"] | components["schemas"]["JobBrief"];
         } | {
@@ -2338,10 +2378,10 @@ export interface components {
         Misfire: "skip" | "once" | "all";
         /** @description 1 to 255 bytes in UTF-8, without control characters. */
         Name: string;
-        /** @description The result for one job. */
+        /** @description The result for one job. After about 8 MiB of jobs in one answer, the others have only their id. */
         NamedJobResult: {
             job_id: components["schemas"]["JobId"];
-            ok: components["schemas"]["JobAnswer"];
+            ok: components["schemas"]["JobAnswer"] | components["schemas"]["JobBrief"];
         } | {
             error: components["schemas"]["Problem"];
             job_id: components["schemas"]["JobId"];
@@ -2597,6 +2637,23 @@ export interface components {
             /** @description `#/payload/prompt` in the body, `?limit` in the query; `#` for the request as a whole. */
             pointer: string;
         };
+        /** @description The job's `seq` is not the one in `If-Match`. Nothing changed. */
+        PreconditionFailed: {
+            /** @constant */
+            code: "precondition_failed";
+            /** @description What happened. */
+            detail: string;
+            /** @description The path of the request. */
+            instance: string;
+            /** @description `precondition_failed`: the present `seq` of the job. */
+            seq: number;
+            /** @constant */
+            status: 412;
+            /** @description The code in words, always the same. */
+            title: string;
+            /** @description A page about this code. */
+            type: string;
+        };
         /** @description A refusal or a failure, after RFC 9457. Switch on `code`; the other texts are for people. The members besides the first six depend on the code. */
         Problem: {
             /** @description `invalid_transition`: every trigger that has a rule from this state, including those of timers. */
@@ -2612,7 +2669,7 @@ export interface components {
              * @description Stable, for programs to switch on.
              * @enum {string}
              */
-            code: "malformed" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "method_not_allowed" | "invalid_transition" | "lease_conflict" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "misdirected" | "headers_too_large" | "unknown_type" | "validation_failed" | "guard_rejected" | "idempotency_mismatch" | "rate_limited" | "internal" | "overloaded" | "store_unavailable";
+            code: "malformed" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "method_not_allowed" | "invalid_transition" | "lease_conflict" | "duplicate" | "precondition_failed" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "misdirected" | "headers_too_large" | "unknown_type" | "validation_failed" | "guard_rejected" | "idempotency_mismatch" | "rate_limited" | "internal" | "overloaded" | "store_unavailable";
             /** @description `insufficient_credits`: the cost of the job. */
             cost?: number;
             /** @description `invalid_transition`: the job's state. */
@@ -2630,6 +2687,8 @@ export interface components {
             limit?: number;
             /** @description When to try again, where that is known (429 and 503): as in the header `Retry-After`, which an item of a batch does not have. */
             retry_after?: components["schemas"]["SpanShown"];
+            /** @description `precondition_failed`: the present `seq` of the job. */
+            seq?: number;
             /** @description The HTTP status; in a batch, the status that the item would have got alone. */
             status: number;
             /** @description `invalid_transition`: the requested state, if there was one. */
@@ -2642,7 +2701,7 @@ export interface components {
             type: string;
         };
         /** @enum {string} */
-        ProblemCode: "malformed" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "method_not_allowed" | "invalid_transition" | "lease_conflict" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "misdirected" | "headers_too_large" | "unknown_type" | "validation_failed" | "guard_rejected" | "idempotency_mismatch" | "rate_limited" | "internal" | "overloaded" | "store_unavailable";
+        ProblemCode: "malformed" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "method_not_allowed" | "invalid_transition" | "lease_conflict" | "duplicate" | "precondition_failed" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "misdirected" | "headers_too_large" | "unknown_type" | "validation_failed" | "guard_rejected" | "idempotency_mismatch" | "rate_limited" | "internal" | "overloaded" | "store_unavailable";
         ProgressBody: {
             /** @description The fence of the lease. */
             fence: components["schemas"]["Fence"];
@@ -3152,6 +3211,15 @@ export interface components {
         };
     };
     responses: {
+        /** @description `duplicate`: Another job of the type has the same unique key. Nothing changed. */
+        Duplicate: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Duplicate"];
+            };
+        };
         /** @description `forbidden`: The caller's role does not allow this, the job belongs to another user or worker, or `Origin` is not this server's. */
         Forbidden: {
             headers: {
@@ -3262,6 +3330,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Overloaded"] | components["schemas"]["StoreUnavailable"];
             };
         };
+        /** @description `precondition_failed`: The job's `seq` is not the one in `If-Match`. Nothing changed. */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["PreconditionFailed"];
+            };
+        };
         /** @description `range_not_satisfiable`: The range begins after the end of the content. */
         RangeNotSatisfiable: {
             headers: {
@@ -3348,6 +3425,7 @@ export interface components {
 }
 export type Account = components['schemas']['Account'];
 export type ActionResults = components['schemas']['ActionResults'];
+export type Amend = components['schemas']['Amend'];
 export type Asset = components['schemas']['Asset'];
 export type Attention = components['schemas']['Attention'];
 export type AuditLine = components['schemas']['AuditLine'];
@@ -3366,6 +3444,7 @@ export type Cursor = components['schemas']['Cursor'];
 export type DeadLetter = components['schemas']['DeadLetter'];
 export type DeadLetterFilter = components['schemas']['DeadLetterFilter'];
 export type Dismissal = components['schemas']['Dismissal'];
+export type Duplicate = components['schemas']['Duplicate'];
 export type Erase = components['schemas']['Erase'];
 export type ErasureProgress = components['schemas']['ErasureProgress'];
 export type Event = components['schemas']['Event'];
@@ -3375,6 +3454,7 @@ export type FailBody = components['schemas']['FailBody'];
 export type FailReport = components['schemas']['FailReport'];
 export type FailureStats = components['schemas']['FailureStats'];
 export type Fence = components['schemas']['Fence'];
+export type Flow = components['schemas']['Flow'];
 export type Forbidden = components['schemas']['Forbidden'];
 export type GiveUp = components['schemas']['GiveUp'];
 export type Grant = components['schemas']['Grant'];
@@ -3451,6 +3531,7 @@ export type PausedQueue = components['schemas']['PausedQueue'];
 export type Percentiles = components['schemas']['Percentiles'];
 export type Phase = components['schemas']['Phase'];
 export type Pointed = components['schemas']['Pointed'];
+export type PreconditionFailed = components['schemas']['PreconditionFailed'];
 export type Problem = components['schemas']['Problem'];
 export type ProblemCode = components['schemas']['ProblemCode'];
 export type ProgressBody = components['schemas']['ProgressBody'];
@@ -3502,6 +3583,7 @@ export type WaitingFor = components['schemas']['WaitingFor'];
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookFilter = components['schemas']['WebhookFilter'];
 export type Worker = components['schemas']['Worker'];
+export type ResponseDuplicate = components['responses']['Duplicate'];
 export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponseHeadersTooLarge = components['responses']['HeadersTooLarge'];
 export type ResponseIdempotencyMismatch = components['responses']['IdempotencyMismatch'];
@@ -3514,6 +3596,7 @@ export type ResponseMalformed = components['responses']['Malformed'];
 export type ResponseMisdirected = components['responses']['Misdirected'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseOverloadedOrStoreUnavailable = components['responses']['OverloadedOrStoreUnavailable'];
+export type ResponsePreconditionFailed = components['responses']['PreconditionFailed'];
 export type ResponseRangeNotSatisfiable = components['responses']['RangeNotSatisfiable'];
 export type ResponseRateLimited = components['responses']['RateLimited'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -4041,6 +4124,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             402: components["responses"]["InsufficientCredits"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Duplicate"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["Misdirected"];
@@ -4116,6 +4200,76 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["InvalidTransition"];
             421: components["responses"]["Misdirected"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    amend_job: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `seq` that the job must have. */
+                "If-Match"?: string;
+                /**
+                 * @description `return=minimal` (RFC 7240): the answer has no body, or only the id of what is new. Other preferences are ignored.
+                 * @example return=minimal
+                 */
+                Prefer?: string;
+            };
+            path: {
+                /**
+                 * @description The job's id.
+                 * @example 019a8b7e-4c00-7d2a-9f31-5b6c7d8e9f00
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "priority": 7
+                 *     }
+                 */
+                "application/json": components["schemas"]["Amend"];
+            };
+        };
+        responses: {
+            /** @description The job after the change. */
+            200: {
+                headers: {
+                    /** @description The call had been made before; nothing changed. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
+                };
+            };
+            /** @description Done, with `Prefer: return=minimal`. */
+            204: {
+                headers: {
+                    /** @description The call had been made before; nothing changed. */
+                    "Idempotent-Replayed"?: "true";
+                    /** @description The preference was followed. */
+                    "Preference-Applied"?: "return=minimal";
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["InvalidTransition"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["UnknownTypeOrValidationFailedOrGuardRejectedOrIdempotencyMismatch"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];

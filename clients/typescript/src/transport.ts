@@ -16,7 +16,7 @@ export type Content = string | Uint8Array<ArrayBuffer> | Blob;
 
 /** A request, which can be sent any number of times. */
 export interface Request {
-  method: "GET" | "POST" | "DELETE";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   /** With the query. */
   path: string;
   /** JSON. */

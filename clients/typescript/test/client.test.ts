@@ -26,6 +26,8 @@ test("a job is created, read, listed, explained and cancelled", async () => {
   expect(await client().get(job.id)).toMatchObject({ state: "queued", payload: { n: 1 }, idempotency_key: expect.stringMatching(/^auto-/) as string });
   expect((await client().list({ type })).jobs.map(({ id }) => id)).toEqual([job.id]);
   expect((await client().explain(job.id)).state).toBe("queued");
+  expect(await client().amend(job.id, { priority: 7, payload: { n: 2 } }, 1)).toMatchObject({ priority: 7, payload: { n: 2 }, seq: 2 });
+  await expect(client().amend(job.id, { priority: 8 }, 1)).rejects.toMatchObject({ code: "precondition_failed", status: 412 });
   expect((await client().cancel(job.id, { reason: "test" })).state).toBe("cancelled");
   expect((await client().retry(job.id)).retry_of).toBe(job.id);
   await client().delete(job.id);

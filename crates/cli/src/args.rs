@@ -19,7 +19,7 @@ use tenure_client::DEFAULT_URL;
 pub(crate) use automations::{ScheduleCommand, ScheduleCreateArgs, WebhookCommand};
 pub(crate) use bench::{BenchArgs, StoreKind};
 pub(crate) use job::{
-    EventsArgs, JobArgs, JobCommand, JobFilter, NewJobArgs, PageArgs, TargetArgs, TimeArg, time,
+    EditArgs, EventsArgs, JobArgs, JobCommand, JobFilter, NewJobArgs, PageArgs, TargetArgs, TimeArg, time,
 };
 pub(crate) use lifecycle::{DiagramFormat, LifecycleCommand};
 pub(crate) use operators::{

@@ -12,7 +12,7 @@ use tenure_api::{Asset, CallId, CancelMode, Event, JobRecord};
 use tenure_client::{Amendment, Error, Follow, NewJob};
 use tenure_core::time::{Millis, Timestamp};
 
-use crate::args::{JobCommand, JobFilter, NewJobArgs, OutputFormat, PageArgs, TargetArgs, TimeArg};
+use crate::args::{EditArgs, JobCommand, JobFilter, NewJobArgs, OutputFormat, PageArgs, TargetArgs, TimeArg};
 use crate::client::{Answer, Server};
 use crate::output::{self, CliError, Exit};
 use crate::show::{self, List, Pairs, age, text};
@@ -119,12 +119,7 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
             let id = id(target.job.as_deref().unwrap_or_default()).await?;
             cancel(&id, Cancel { mode: Some(mode(hard)), reason }, server).await?
         }
-        JobCommand::Edit { job, payload, priority, run_at, if_match } => {
-            let id = id(&job).await?;
-            let amendment = amendment(payload.as_deref(), priority, run_at, if_match)?;
-            server.client.amend(&id, amendment).await?;
-            server.get(CallId::GetJob, &[&id]).await?
-        }
+        JobCommand::Edit(args) => edit(&id(&args.job).await?, &args, server).await?,
         JobCommand::Wait { job, timeout } => return wait(server, &id(&job).await?, timeout, format).await,
         JobCommand::DeadLetter { job, reason_code, detail } => {
             let body = json!(GiveUp { reason_code, detail });
@@ -140,23 +135,19 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
     JOBS.print_one(format, &job)
 }
 
-fn amendment(
-    payload: Option<&str>,
-    priority: Option<i32>,
-    run_at: Option<TimeArg>,
-    if_match: Option<u64>,
-) -> Result<Amendment> {
+async fn edit(id: &str, args: &EditArgs, server: &Server) -> Result<Answer<JobRecord>> {
     let mut amendment = Amendment::default();
-    if let Some(payload) = payload {
+    if let Some(payload) = &args.payload {
         amendment = amendment.payload(&payload::read(payload)?)?;
     }
-    amendment = set(amendment, priority, Amendment::priority);
-    let time = run_at.map(|time| match time {
+    amendment = set(amendment, args.priority, Amendment::priority);
+    let time = args.run_at.map(|time| match time {
         TimeArg::At(at) => SystemTime::UNIX_EPOCH + Duration::from_millis(at.0.max(0) as u64),
         TimeArg::Span(span) => SystemTime::now() + Duration::from_millis(span.0),
     });
     amendment = set(amendment, time, Amendment::run_at);
-    Ok(set(amendment, if_match, Amendment::if_seq))
+    server.client.amend(id, set(amendment, args.if_match, Amendment::if_seq)).await?;
+    server.get(CallId::GetJob, &[id]).await
 }
 
 fn mode(is_hard: bool) -> CancelMode {

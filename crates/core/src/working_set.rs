@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::api_key::ApiKey;
 use crate::asset::Asset;
 use crate::automation::{Automation, AutomationId, AutomationKind};
-use crate::command::{ClaimFilter, Command, CommandEnvelope, KeyId};
+use crate::command::{Amend, ClaimFilter, Command, CommandEnvelope, Create, KeyId};
 use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
 use crate::decide::{key, unique};
@@ -59,11 +59,7 @@ impl Reads {
         self.keys.extend(key::of_verb(envelope));
         self.keys.extend(key::of_verb_in_earlier_versions(envelope));
         match &envelope.command {
-            Command::Create(create) => {
-                self.keys.extend(key::candidates(create));
-                self.keys.extend(unique_record(&create.job_type, &create.flow));
-                self.accounts.extend(create.user_id.clone());
-            }
+            Command::Create(create) => self.add_creation(create),
             Command::Claim(claim) => {
                 *self.claims.entry(claim.filter.clone()).or_default() += claim.max as usize;
             }
@@ -75,11 +71,7 @@ impl Reads {
                 self.jobs.insert(retry.id);
                 self.unique_of.insert(retry.job);
             }
-            Command::Amend(amend) => {
-                self.unique_of.insert(amend.job);
-                let flow = amend.flow.as_ref();
-                self.keys.extend(flow.and_then(|flow| unique_record(&amend.job_type, flow)));
-            }
+            Command::Amend(amend) => self.add_amendment(amend),
             Command::GrantCredits { user, .. } => {
                 self.accounts.insert(user.clone());
             }
@@ -92,8 +84,7 @@ impl Reads {
             Command::Fire(fire) => {
                 self.automation(AutomationKind::Schedule, &fire.schedule);
                 if let Some((_, Ok(create))) = &fire.occurrence {
-                    self.keys.extend(unique_record(&create.job_type, &create.flow));
-                    self.accounts.extend(create.user_id.clone());
+                    self.add_creation(create);
                 }
             }
             Command::AddWebhook(new) => self.automation(AutomationKind::Webhook, &new.id),
@@ -123,6 +114,18 @@ impl Reads {
             | Command::ForgetGarbage(_)
             | Command::Prune => {}
         }
+    }
+
+    fn add_creation(&mut self, create: &Create) {
+        self.keys.extend(key::candidates(create));
+        self.keys.extend(unique_record(&create.job_type, &create.flow));
+        self.accounts.extend(create.user_id.clone());
+    }
+
+    fn add_amendment(&mut self, amend: &Amend) {
+        self.unique_of.insert(amend.job);
+        let flow = amend.flow.as_ref();
+        self.keys.extend(flow.and_then(|flow| unique_record(&amend.job_type, flow)));
     }
 
     fn add_assets_and_erasures(&mut self, command: &Command) {

@@ -54,7 +54,7 @@ impl Portions {
 /// Bytes of the job that a command returns.
 pub fn output_bytes(output: &CommandOutput) -> usize {
     match output {
-        CommandOutput::Job { job, .. } => job.bytes(),
+        CommandOutput::Job { job, .. } | CommandOutput::Amended(job) => job.bytes(),
         _ => 0,
     }
 }

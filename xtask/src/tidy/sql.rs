@@ -41,7 +41,7 @@ const ONE_DATABASE_ONLY: &[OneDatabaseOnly] = &[
     OneDatabaseOnly { postgres: "", sqlite: "update_live" },
     // PostgreSQL reads many rows in a round trip, SQLite has no round trips.
     OneDatabaseOnly {
-        postgres: "load_accounts load_referenced_accounts load_job_states load_jobs load_keys load_referenced \
+        postgres: "load_accounts load_referenced_accounts load_job_states load_jobs load_keys load_referenced load_unique_records \
                    scan_dead_letters scan_events scan_ledger scan_logs",
         sqlite: "ledger_of_job ledger_sums load_key log_count",
     },

@@ -197,6 +197,21 @@ class AsyncClient:
         """Cancels a job, or asks its worker to stop."""
         return await self._change(JobRecord, "/api/jobs/{}/cancel", job, json={"mode": mode, "reason": reason})
 
+    async def amend(
+        self,
+        job: str,
+        *,
+        payload: Any = None,
+        priority: int | None = None,
+        run_at: datetime | str | None = None,
+        if_seq: int | None = None,
+    ) -> JobRecord:
+        """Changes values of a job that no worker holds. `if_seq`: refused unless this is the job's `seq`."""
+        body = present({"payload": payload, "priority": priority, "run_at": time_text(run_at)})
+        headers = {} if if_seq is None else {"if-match": str(if_seq)}
+        sent = request("PATCH", "/api/jobs/{}", job, json=body, key=fresh_id(), headers=headers)
+        return decode(JobRecord, (await self._repeated(sent)).json())
+
     async def retry(self, job: str) -> JobRecord:
         """Creates a new job like this finished one."""
         return await self._change(JobRecord, "/api/jobs/{}/retry", job)

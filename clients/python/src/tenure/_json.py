@@ -64,9 +64,25 @@ def _converter(type_: Any) -> Converter:
         return lambda value: {name: member(each) for name, each in value.items()}
     if origin in (Union, types.UnionType):
         inner = [each for each in arguments if each is not type(None)]
-        convert = _converter(inner[0]) if len(inner) == 1 else _same
+        convert = _converter(inner[0]) if len(inner) == 1 else _first_of(inner)
         return lambda value: None if value is None else convert(value)
     return _same
+
+
+def _first_of(types_: list[Any]) -> Converter:
+    """The first class whose required members the value has; other values stay as they are."""
+    classes: list[Any] = [each for each in types_ if is_dataclass(each)]
+    converters = [_converter(each) for each in classes]
+
+    def convert(value: Any) -> Any:
+        for converter in converters:
+            try:
+                return converter(value)
+            except (AttributeError, KeyError, TypeError):
+                continue
+        return value
+
+    return convert
 
 
 def _same(value: Any) -> Any:

@@ -17,7 +17,7 @@ Misfire = Literal["skip", "once", "all"]
 Outcome = Literal["succeeded", "partial", "failed", "cancelled", "rejected", "dead"]
 Overlap = Literal["allow", "skip"]
 Phase = Literal["ready", "held", "active", "waiting", "final"]
-ProblemCode = Literal["malformed", "unauthenticated", "insufficient_credits", "forbidden", "not_found", "method_not_allowed", "invalid_transition", "lease_conflict", "too_large", "unsupported_media_type", "range_not_satisfiable", "misdirected", "headers_too_large", "unknown_type", "validation_failed", "guard_rejected", "idempotency_mismatch", "rate_limited", "internal", "overloaded", "store_unavailable"]
+ProblemCode = Literal["malformed", "unauthenticated", "insufficient_credits", "forbidden", "not_found", "method_not_allowed", "invalid_transition", "lease_conflict", "duplicate", "precondition_failed", "too_large", "unsupported_media_type", "range_not_satisfiable", "misdirected", "headers_too_large", "unknown_type", "validation_failed", "guard_rejected", "idempotency_mismatch", "rate_limited", "internal", "overloaded", "store_unavailable"]
 ReasonCode = Literal["parse_error", "validation_failed", "dependency_unavailable", "timeout", "exhausted_retries", "policy_violation", "infrastructure_failure", "compensation_failed"]
 Role = Literal["producer", "worker", "operator", "viewer", "admin"]
 Stage = Literal["fetch", "input", "exec", "output", "commit"]
@@ -42,6 +42,15 @@ class ActionResults:
     next_cursor: str | None
     """Where to continue if more match."""
     results: list[NamedJobResult]
+
+
+class Amend(TypedDict):
+    """New values of a job that no worker holds. At least one; the others stay."""
+    payload: NotRequired[Any]
+    """Replaces the payload; checked like that of a new job."""
+    priority: NotRequired[int]
+    run_at: NotRequired[str]
+    """The earliest time at which the job can be claimed; in a waiting state, the time at which it is due."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,6 +323,13 @@ class FailureStats:
     type: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """The keys of flow control that apply to a job. What does not apply is absent."""
+    unique: str | None = None
+    """The unique key."""
+
+
 class GiveUp(TypedDict):
     """Why a job is given up."""
     detail: str
@@ -387,6 +403,8 @@ class JobRecord:
     """Each state that the job has been in, and when it was last entered."""
     error: JobError | None
     """The last failure, until a success clears it."""
+    flow: Flow
+    """The keys of flow control that apply to the job."""
     id: str
     idempotency_key: str | None
     """Given by the caller, or derived by the lifecycle."""
@@ -401,7 +419,7 @@ class JobRecord:
     outcome: Outcome | None
     """Set if and only if `phase` is `final`."""
     payload: Any
-    """The input of the work, unchanged."""
+    """The input of the work, unchanged, or as the last amendment set it."""
     phase: Phase
     """The role of the state, or `final`."""
     priority: int
@@ -421,7 +439,7 @@ class JobRecord:
     run_ms: int | None
     """From start to completion."""
     seq: int
-    """How many transitions the job has made."""
+    """How many transitions and amendments the job has made."""
     started_at: str | None
     """Time of the latest start."""
     state: str
@@ -542,7 +560,7 @@ class JobFilter(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class JobResult:
-    """The result of one item: the job, or why it was refused."""
+    """The result of one item: the job, or why it was refused. After about 8 MiB of results and checkpoints of jobs that existed before, the others have only their id."""
     ok: JobRecord | JobBrief | None = None
     error: Problem | None = None
 
@@ -741,9 +759,9 @@ class Minutes:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedJobResult:
-    """The result for one job."""
+    """The result for one job. After about 8 MiB of jobs in one answer, the others have only their id."""
     job_id: str
-    ok: JobRecord | None = None
+    ok: JobRecord | JobBrief | None = None
     error: Problem | None = None
 
 

@@ -60,24 +60,8 @@ pub(crate) enum JobCommand {
     Retry(TargetArgs),
     /// Delete finished jobs with their events, logs, assets and dead letters
     Delete(TargetArgs),
-    /// Change a job that no worker holds
-    #[command(group = clap::ArgGroup::new("values").required(true).multiple(true))]
-    Edit {
-        /// Id of the job, or a unique prefix
-        job: String,
-        /// New payload: JSON, @FILE, or - for stdin
-        #[arg(short, long, value_name = "JSON|@FILE|-", group = "values")]
-        payload: Option<String>,
-        /// New priority; higher is claimed first
-        #[arg(long, allow_negative_numbers = true, group = "values")]
-        priority: Option<i32>,
-        /// New earliest time, such as 2026-11-16T12:00:00Z, or a duration from now, such as 1h
-        #[arg(long, value_name = "TIME", value_parser = time, group = "values")]
-        run_at: Option<TimeArg>,
-        /// Change it only if its seq is this number
-        #[arg(long, value_name = "SEQ")]
-        if_match: Option<u64>,
-    },
+    /// Change the payload, priority or time of a job that no worker holds
+    Edit(EditArgs),
     /// Wait until a job has finished
     Wait {
         /// Id of the job, or a unique prefix
@@ -113,6 +97,25 @@ pub(crate) enum JobCommand {
 pub(crate) struct JobArgs {
     /// Id of the job, or a unique prefix
     pub(crate) job: String,
+}
+
+#[derive(ClapArgs)]
+#[command(group = clap::ArgGroup::new("values").required(true).multiple(true))]
+pub(crate) struct EditArgs {
+    /// Id of the job, or a unique prefix
+    pub(crate) job: String,
+    /// New payload: JSON, @FILE, or - for stdin
+    #[arg(short, long, value_name = "JSON|@FILE|-", group = "values")]
+    pub(crate) payload: Option<String>,
+    /// New priority; higher is claimed first
+    #[arg(long, allow_negative_numbers = true, group = "values")]
+    pub(crate) priority: Option<i32>,
+    /// New earliest time, such as 2026-11-16T12:00:00Z, or a duration from now, such as 1h
+    #[arg(long, value_name = "TIME", value_parser = time, group = "values")]
+    pub(crate) run_at: Option<TimeArg>,
+    /// Change it only if its seq is this number
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) if_match: Option<u64>,
 }
 
 /// One job, or all that match.

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(crate) const JOB: &str = "id lifecycle lifecycle_version type queue user_id state phase outcome seq attempt \
      retry_count max_attempts priority progress progress_message payload result error checkpoint worker lease \
      cancel_requested correlation_id trace_id idempotency_key retry_of run_at created_at updated_at claimed_at \
-     started_at completed_at entered duration_ms run_ms";
+     started_at completed_at entered duration_ms run_ms flow";
 
 /// Every field of an event.
 pub(crate) const EVENT: &str =

@@ -11,6 +11,7 @@ mod credits;
 mod dashboard;
 mod database_certificates;
 mod dead_letters;
+mod flow;
 mod generated_clients;
 mod jobs;
 mod large_answers;

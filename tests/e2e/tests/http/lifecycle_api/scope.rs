@@ -72,10 +72,10 @@ fn rights_and_methods_are_the_same_as_under_api() {
         server.post_as(&viewer, "/engine/jobs", &scene).await.problem(403, "forbidden");
         assert_eq!(server.post_as(&other, "/engine/jobs", &scene).await.expect(202)["userId"], "u2");
 
-        let wrong = server.request("PATCH", &location).send().await;
+        let wrong = server.request("PUT", &location).send().await;
         assert!(wrong.header("allow").is_some_and(|allow| allow.contains("GET")));
         let detail = wrong.problem(405, "method_not_allowed")["detail"].take();
-        assert_eq!(detail, format!("{location} does not support PATCH"));
+        assert_eq!(detail, format!("{location} does not support PUT"));
         let nowhere = server.get(&format!("{location}/nowhere")).await.problem(404, "not_found");
         assert_eq!(nowhere["detail"], format!("there is nothing at {location}/nowhere"));
         let head = server.request("HEAD", &location).send().await;

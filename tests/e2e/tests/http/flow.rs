@@ -1,0 +1,228 @@
+//! Unique keys and amendments, over HTTP.
+
+use serde_json::{Value, json};
+use tenure_e2e::*;
+
+use crate::roles::create_keys;
+
+const CONFIG: &str = r#"
+[types.returned]
+lifecycle = "distributed"
+unique = { key = "payload.k", among = "waiting" }
+
+[types.refused]
+lifecycle = "distributed"
+unique = { key = "payload.k", on_conflict = "refuse" }
+
+[types.replaced]
+lifecycle = "distributed"
+schema = { properties = { n = { type = "integer" } } }
+guard = "!has(payload.n) || payload.n >= 0"
+unique = { key = "payload.k", among = "waiting", on_conflict = "replace" }
+
+[types.postponed]
+lifecycle = "distributed"
+unique = { key = "payload.k", among = "waiting", on_conflict = "postpone", delay = "1h", max_delay = "90m" }
+
+[types.cancelled]
+lifecycle = "distributed"
+unique = { key = "payload.k", on_conflict = "cancel" }
+
+[types."*"]
+lifecycle = "distributed"
+"#;
+
+fn job(job_type: &str, n: i64) -> Value {
+    json!({ "type": job_type, "payload": { "k": "a", "n": n } })
+}
+
+async fn amend(server: &Server, job: &Value, body: &Value) -> Reply {
+    server.request("PATCH", &path(job, "")).json(body).send().await
+}
+
+#[test]
+fn a_creation_with_the_unique_key_of_another_job_has_the_declared_effect() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let first = server.create(job("returned", 1)).await;
+        assert_eq!(first["flow"], json!({ "unique": "a" }));
+        let again = server.post("/api/jobs", &job("returned", 2)).await.expect_replay();
+        assert_eq!((&again["id"], &again["payload"]["n"]), (&first["id"], &json!(1)));
+
+        let first = server.create(job("refused", 1)).await;
+        let refused = server.post("/api/jobs", &job("refused", 2)).await.problem(409, "duplicate");
+        assert_eq!(refused["job_id"], first["id"]);
+
+        let first = server.create(job("replaced", 1)).await;
+        let reply = server.post("/api/jobs", &job("replaced", 2)).await;
+        assert_eq!(reply.header("idempotent-replayed"), None);
+        let replaced = reply.expect(200);
+        assert_eq!((&replaced["id"], &replaced["payload"]["n"]), (&first["id"], &json!(2)));
+        let events = server.events(&first).await;
+        assert_fields(
+            &events[1],
+            json!({ "seq": 2, "type": "job_amended", "trigger": "amend", "from": "queued", "to": "queued" }),
+        );
+        assert_eq!(events[1]["payload"]["payload"], json!({ "k": "a", "n": 2 }));
+        let before = server.read(&format!("{}?seq=1", path(&first, "replay"))).await;
+        assert_eq!(before["payload"]["n"], 1);
+
+        let first = server.create(job("postponed", 1)).await;
+        assert!(first["run_at"].as_str() > first["created_at"].as_str(), "the first is delayed too");
+        server.post("/api/jobs", &job("postponed", 2)).await.expect(200);
+        assert_eq!(server.read(&path(&first, "")).await["payload"]["n"], 2);
+
+        let first = server.create(job("cancelled", 1)).await;
+        server.create(job("cancelled", 2)).await;
+        assert_eq!(server.read(&path(&first, "")).await["state"], "cancelled");
+        for outside in [json!({}), json!({ "k": null })] {
+            let body = json!({ "type": "refused", "payload": outside });
+            assert_eq!(server.create(body.clone()).await["flow"], json!({}));
+            server.create(body).await;
+        }
+        for bad in [json!([1]), json!({ "x": 1 }), json!("x".repeat(201))] {
+            let body = json!({ "type": "refused", "payload": { "k": bad } });
+            server.post("/api/jobs", &body).await.problem_at(422, "validation_failed", "#/payload");
+        }
+    });
+}
+
+#[test]
+fn a_batch_is_judged_item_by_item() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let jobs: Vec<Value> = (0..5).map(|n| job("refused", n)).collect();
+        let answer = server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
+        let codes: Vec<&Value> = rows(&answer["results"]).iter().map(|row| &row["error"]["code"]).collect();
+        assert_eq!(
+            codes,
+            [
+                &Value::Null,
+                &json!("duplicate"),
+                &json!("duplicate"),
+                &json!("duplicate"),
+                &json!("duplicate")
+            ]
+        );
+        let jobs: Vec<Value> = (0..5).map(|n| job("replaced", n)).collect();
+        let answer = server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
+        let last = &answer["results"][4]["ok"];
+        assert_eq!((&last["seq"], &last["payload"]["n"]), (&json!(5), &json!(4)));
+    });
+}
+
+#[test]
+fn another_users_job_is_not_revealed() {
+    on_both_stores_with_config(CONFIG, async |mut server| {
+        let [producer, _, _, _, admin] = create_keys(&mut server).await;
+        let other = server.create_key("producer", Some("u2")).await;
+        for kind in ["returned", "refused", "replaced", "cancelled"] {
+            server.use_key(Some(&producer));
+            let first = server.create(job(kind, 1)).await;
+            server.use_key(Some(&other));
+            let refused = server.post("/api/jobs", &job(kind, 2)).await.problem(409, "duplicate");
+            assert_eq!(refused.get("job_id"), None, "{kind}");
+            server.use_key(Some(&admin));
+            assert_fields(&server.read(&path(&first, "")).await, json!({ "state": "queued", "seq": 1 }));
+        }
+    });
+}
+
+#[test]
+fn a_job_that_no_worker_holds_can_be_amended() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let made = server.create(job("replaced", 1)).await;
+        let far = "2126-01-02T03:04:05.678Z";
+        let body = json!({ "payload": { "k": "b", "n": 9 }, "priority": -3, "run_at": far });
+        let amended = amend(&server, &made, &body).await.expect(200);
+        assert_fields(
+            &amended,
+            json!({ "seq": 2, "priority": -3, "run_at": far, "flow": { "unique": "b" } }),
+        );
+        assert_eq!(amend(&server, &made, &body).await.expect(200), amended, "equal values make no event");
+        let waiting = server.create(job("replaced", 2)).await;
+        server.call_ok(&waiting, "cancel", &json!({})).await;
+        let stale = server.request("PATCH", &path(&made, "")).header("if-match", "1");
+        let stale = stale.json(&json!({ "priority": 1 })).send().await.problem(412, "precondition_failed");
+        assert_eq!(stale["seq"], 2);
+        let fresh = server.request("PATCH", &path(&made, "")).header("if-match", "\"2\"");
+        assert_eq!(fresh.json(&json!({ "priority": 1 })).send().await.expect(200)["seq"], 3);
+        for body in [
+            json!({}),
+            json!({ "payload": null }),
+            json!({ "priority": null }),
+            json!({ "run_at": null }),
+            json!({ "priority": 1.5 }),
+            json!({ "queue": "other" }),
+        ] {
+            amend(&server, &made, &body).await.problem(400, "malformed");
+        }
+        amend(&server, &made, &json!({ "payload": { "n": "x" } })).await.problem(422, "validation_failed");
+        amend(&server, &made, &json!({ "payload": { "n": -1 } })).await.problem(422, "guard_rejected");
+        amend(&server, &made, &json!({ "payload": { "k": [] } })).await.problem(422, "validation_failed");
+        let held = server.create_claimed(json!({ "type": "plain" })).await;
+        let refused =
+            amend(&server, &held, &json!({ "priority": 1 })).await.problem(409, "invalid_transition");
+        assert_eq!(refused["trigger"], "amend");
+        let amendments = server.metrics().await.sum("tenure_amendments_total", &["type=\"replaced\""]);
+        assert_eq!(amendments, Some(2.0));
+    });
+}
+
+#[test]
+fn only_the_owner_and_operators_amend() {
+    on_both_stores_with_config(CONFIG, async |mut server| {
+        let [producer, worker, operator, viewer, admin] = create_keys(&mut server).await;
+        let other = server.create_key("producer", Some("u2")).await;
+        server.use_key(Some(&producer));
+        let made = server.create(json!({ "type": "plain" })).await;
+        for (n, key) in [(1, &producer), (2, &operator), (3, &admin)] {
+            server.use_key(Some(key));
+            assert_eq!(amend(&server, &made, &json!({ "priority": n })).await.expect(200)["priority"], n);
+        }
+        for key in [&worker, &viewer, &other] {
+            server.use_key(Some(key));
+            let status = amend(&server, &made, &json!({ "priority": 7 })).await.status;
+            assert!([403, 404].contains(&status), "{status}");
+        }
+    });
+}
+
+#[tokio::test]
+async fn concurrent_creations_on_three_nodes_create_one_job() {
+    let setup = Setup::new(Store::Postgres).await.config(CONFIG);
+    let nodes = [setup.clone().start().await, setup.clone().start().await, setup.clone().start().await];
+    let one = async |caller: usize| {
+        let reply = nodes[caller % 3].post("/api/jobs", &job("refused", caller as i64)).await;
+        assert!([202, 409].contains(&reply.status), "{}", reply.text);
+        usize::from(reply.status == 202)
+    };
+    let created: usize = futures_util::future::join_all((0..64).map(one)).await.into_iter().sum();
+    assert_eq!(created, 1);
+    let postponed = async |caller: usize| {
+        let reply = nodes[caller % 3].post("/api/jobs", &job("postponed", caller as i64)).await;
+        assert!([200, 202].contains(&reply.status), "{}", reply.text);
+    };
+    futures_util::future::join_all((0..64).map(postponed)).await;
+    let jobs = nodes[0].rows("/api/jobs?type=postponed").await;
+    assert_eq!((jobs.len(), &jobs[0]["seq"]), (1, &json!(64)), "the history has each of them");
+    let last = nodes[1].events(&jobs[0]).await.pop().expect("it has events");
+    assert_eq!(last["payload"]["payload"], jobs[0]["payload"], "the last wins");
+    drop(nodes);
+    setup.verify();
+}
+
+#[test]
+fn the_recipes_of_the_documentation_work() {
+    let page = include_str!("../../../../docs/flow.md");
+    let blocks = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().expect("it ends"));
+    let config: String = blocks.collect();
+    on_both_stores_with_config(&config, async |server| {
+        let new = |kind: &str, n: i64| json!({ "type": kind, "payload": { "repo": "a", "document": "d", "report": "r", "n": n } });
+        for (kind, second) in
+            [("reindex", 200), ("debounced", 200), ("singleton", 409), ("latest", 202), ("hourly", 200)]
+        {
+            server.post("/api/jobs", &new(kind, 1)).await.expect(202);
+            let reply = server.post("/api/jobs", &new(kind, 2)).await;
+            assert_eq!(reply.status, second, "{kind}: {}", reply.text);
+        }
+    });
+}
