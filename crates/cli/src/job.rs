@@ -95,11 +95,7 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         JobCommand::Logs { job, after, .. } => {
             return log::read(server, &id(&job).await?, after, format).await;
         }
-        JobCommand::Assets(args) => {
-            let (id, limit) = (id(&args.job).await?, tenure_core::limits::ASSETS_MAX);
-            let page = server.list(CallId::ListJobAssets, &[&id], json!({}), limit).await?;
-            return ASSETS.print(format, &page);
-        }
+        JobCommand::Assets(args) => return assets(server, &id(&args.job).await?, format).await,
         JobCommand::Get(args) => server.get(CallId::GetJob, &[&id(&args.job).await?]).await?,
         JobCommand::Replay { job, seq } => {
             server.get_with(CallId::ReplayJob, &[&id(&job).await?], &json!({ "seq": seq })).await?
@@ -133,6 +129,11 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         }
     };
     JOBS.print_one(format, &job)
+}
+
+async fn assets(server: &Server, id: &str, format: OutputFormat) -> Result<Exit> {
+    let limit = tenure_core::limits::ASSETS_MAX;
+    ASSETS.print(format, &server.list(CallId::ListJobAssets, &[id], json!({}), limit).await?)
 }
 
 async fn edit(id: &str, args: &EditArgs, server: &Server) -> Result<Answer<JobRecord>> {

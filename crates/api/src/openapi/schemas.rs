@@ -231,7 +231,8 @@ impl Schemas {
         required.extend(code.members().iter().map(|member| json!(member)));
         let member = |name: &Value| {
             let name = name.as_str().expect("it is a name");
-            let schema = any["properties"].get(name).expect("schemas.json describes every member of a problem");
+            let schema =
+                any["properties"].get(name).expect("schemas.json describes every member of a problem");
             (name.to_owned(), schema.clone())
         };
         let mut properties: Map<String, Value> = required.iter().map(member).collect();

@@ -37,14 +37,13 @@ pub(crate) fn judge(
         return Err(Refusal::Duplicate { job: None });
     }
     match unique.on_conflict {
-        OnConflict::Return => {}
         OnConflict::Refuse => return Err(Refusal::Duplicate { job: Some(newest.id()) }),
         OnConflict::Replace | OnConflict::Postpone { .. } if amend::is_amendable(newest) => {
             amend::apply(context, by, newest.id(), replacement(context, create, job_type, newest))?;
             let job = context.job(newest.id())?;
             return Ok(Some(CommandOutput::Amended(job)));
         }
-        OnConflict::Replace | OnConflict::Postpone { .. } => {}
+        OnConflict::Return | OnConflict::Replace | OnConflict::Postpone { .. } => {}
         OnConflict::Cancel => {
             matches.iter().try_for_each(|job| cancel_match(context, by, job))?;
             return Ok(None);

@@ -45,8 +45,8 @@ pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
         },
         JobType { compensate_with: Some("undo".into()), ..following("saga", "so1") },
         following("undo", "so1"),
-        JobType { unique: unique(OnConflict::Refuse), ..following("single", "so1") },
-        JobType { unique: unique(OnConflict::Replace), ..following("latest", "so1") },
+        JobType { unique: Some(unique(OnConflict::Refuse)), ..following("single", "so1") },
+        JobType { unique: Some(unique(OnConflict::Replace)), ..following("latest", "so1") },
     ]);
     for lifecycle in built_in.into_values().chain([brief, parked]) {
         catalog.add_lifecycle(lifecycle);
@@ -57,8 +57,8 @@ pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
     Arc::new(catalog)
 });
 
-fn unique(on_conflict: OnConflict) -> Option<Unique> {
-    Some(Unique { among: Among::Unfinished, on_conflict })
+fn unique(on_conflict: OnConflict) -> Unique {
+    Unique { among: Among::Unfinished, on_conflict }
 }
 
 /// A creation with a unique key.
