@@ -35,6 +35,11 @@ fn tables_of_the_wrong_type_and_incomplete_tables_are_reported() {
 }
 
 #[test]
+fn flaws_of_unique_keys_are_reported() {
+    check("unique");
+}
+
+#[test]
 fn a_syntax_error_is_the_only_flaw() {
     check("syntax_error");
     check("duplicate_key");

@@ -72,6 +72,7 @@ pub(super) fn spec(job: &Job) -> Markup {
             div { dt { "Queue" } dd { (of("queue", spec.queue.as_str())) } }
             div { dt { "User" } dd { @match &spec.user_id { Some(user) => (of("user_id", user.as_str())), None => span.quiet { "none" } } } }
             div { dt { "Priority" } dd { (job.priority()) } }
+            @if let Some(key) = &job.flow().unique { div { dt { "Unique key" } dd { (key) } } }
             div { dt { "Created" } dd { (when(spec.created_at)) } }
         }
     }

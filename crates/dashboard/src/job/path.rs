@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::id::StateName;
+use tenure_core::lifecycle::Trigger;
 use tenure_diagram::{ArrowValues, MapLinks, MapStyle, MapValues, StateValues};
 use tenure_service::links::jobs_in;
 
@@ -34,7 +35,8 @@ impl Stay<'_> {
 
 /// Every stay in order, including the final one, which has no end.
 pub(super) fn stays(events: &[Event]) -> Vec<Stay<'_>> {
-    let steps: Vec<&Event> = events.iter().filter(|event| event.seq.is_some()).collect();
+    let is_step = |event: &&Event| event.seq.is_some() && event.trigger != Trigger::Amend;
+    let steps: Vec<&Event> = events.iter().filter(is_step).collect();
     let next = steps.iter().skip(1).map(|event| Some(*event)).chain([None]);
     steps.iter().zip(next).map(|(by, out)| Stay { by, out }).collect()
 }

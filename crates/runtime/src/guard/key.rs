@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn null_and_a_missing_field_put_the_job_outside_the_rule() {
-        for source in ["payload.null", "payload.absent", "payload.absent.below", "user_id", "null"] {
+        for source in ["payload[\"null\"]", "payload.absent", "payload.absent.below", "user_id", "null"] {
             assert_eq!(key(source), Ok(None), "{source}");
         }
     }

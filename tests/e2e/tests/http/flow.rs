@@ -63,6 +63,8 @@ fn a_creation_with_the_unique_key_of_another_job_has_the_declared_effect() {
             json!({ "seq": 2, "type": "job_amended", "trigger": "amend", "from": "queued", "to": "queued" }),
         );
         assert_eq!(events[1]["payload"]["payload"], json!({ "k": "a", "n": 2 }));
+        let page = server.get(&format!("/ui/jobs/{}", id(&first))).await.text;
+        assert!(page.contains("Unique key") && page.contains("job_amended"), "{page}");
         let before = server.read(&format!("{}?seq=1", path(&first, "replay"))).await;
         assert_eq!(before["payload"]["n"], 1);
 
