@@ -187,6 +187,7 @@ pub(crate) fn bytes(command: &Command) -> usize {
             log.lines.iter().map(|line| line.text.len() + 2 * line.stream.as_str().len()).sum()
         }
         Command::Signal { payload, .. } => json(payload),
+        Command::Amend(amend) => json(&amend.payload),
         _ => 0,
     };
     COMMAND_BYTES + texts

@@ -20,7 +20,10 @@ const REMOTE: &[(JobState, &str)] = &[
          schedule pause, schedule resume, schedule delete, webhook, webhook list, webhook create, \
          webhook enable, webhook delete",
     ),
-    (JobState::Queued, "explain, job, job get, job events, job replay, job edit, job cancel, job dead-letter"),
+    (
+        JobState::Queued,
+        "explain, job, job get, job events, job replay, job edit, job cancel, job dead-letter",
+    ),
     (JobState::Succeeded, "job logs, job assets, job retry, job wait, job delete"),
     (JobState::Gated, "job signal"),
     (JobState::Dead, "dead, dead get, dead redrive, dead dismiss"),
