@@ -1,7 +1,4 @@
-/**
- * A signal that aborts after a timeout or with another signal. `AbortSignal.any` and `AbortSignal.timeout` are not enough: Node 20
- * may collect such a signal as garbage before it has fired.
- */
+/** A signal that aborts after a timeout, which can be restarted, or with another signal. */
 export class Limit {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
