@@ -32,8 +32,12 @@ await story(async (test) => {
   assert.match(await pause.getAttribute("title"), /viewer/);
   // The request is refused as well.
   test.expect(/status of 403/);
-  // At once, because an update of the live page would disable the button again.
-  const forced = pause.evaluate((button) => { button.disabled = false; button.click(); });
+  // At once, because an update of the live page replaces the button.
+  const forced = page.evaluate(() => {
+    const button = [...document.querySelectorAll("button")].find((it) => it.textContent.includes("Pause"));
+    button.disabled = false;
+    button.click();
+  });
   const [answer] = await Promise.all([page.waitForResponse((it) => it.request().method() === "POST"), forced]);
   assert.equal(answer.status(), 403);
   await page.getByRole("alert").waitFor();

@@ -146,7 +146,9 @@ class StoryTest {
   /** A screenshot of the window or of the whole page. */
   async screenshot(page, name, fullPage = true) {
     mkdirSync(screenshots, { recursive: true });
-    await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage });
+    const capture = () => page.screenshot({ path: join(screenshots, `${name}.png`), fullPage });
+    // On a busy machine Chromium is sometimes unable to capture a page.
+    await capture().catch(capture).catch(capture);
   }
 
   /** Prints the errors and contents of every page after a failure. */
