@@ -76,7 +76,7 @@ impl Release {
 }
 
 fn build() -> Result<PathBuf> {
-    let mut command = cargo::command("build --release --locked -p tenure --features full");
+    let mut command = cargo::command("build --release -p tenure --features full");
     command.arg("--message-format=json-render-diagnostics");
     let messages = output(&mut command)?;
     Ok(cargo::path_of(&cargo::programs(&messages), "tenure", false)?.to_path_buf())

@@ -40,8 +40,7 @@ pub(super) fn bill_of_materials(release: &Release) -> Result<Value> {
 
 /// Packages of the release's features on its target.
 fn metadata(release: &Release) -> Result<Value> {
-    let mut command =
-        cargo::command("metadata --format-version 1 --locked --features full --filter-platform");
+    let mut command = cargo::command("metadata --format-version 1 --features full --filter-platform");
     command.arg(release.elf.architecture.triple()).args(["--manifest-path", "crates/cli/Cargo.toml"]);
     serde_json::from_str(&output(&mut command)?).context("cargo metadata did not print JSON")
 }
