@@ -13,7 +13,7 @@ use super::{CANONICAL, LifecycleApi};
 /// Schemas of answers with fields of a job.
 const ANSWERED: &[&str] = &["Job", "JobAnswer", "JobBrief", "Explanation", "HeartbeatAnswer"];
 /// Schemas of requests with fields of a job, besides the reports.
-const SENT: &[&str] = &["NewJob", "NewBatchJob", "JobFilter", "Signal", "NewLogLines"];
+const SENT: &[&str] = &["NewJob", "NewBatchJob", "Amend", "JobFilter", "Signal", "NewLogLines"];
 /// Schemas that contain one of the others.
 const AROUND: &[&str] =
     &["NewJobs", "JobAction", "JobResult", "NamedJobResult", "JobResults", "ActionResults"];
