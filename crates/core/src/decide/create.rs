@@ -1,5 +1,5 @@
-//! New jobs. Checked in this order: type, idempotency key, unique key, limits, credits; the first refusal is the answer. JSON Schema
-//! and guard are checked before, when the command is built.
+//! New jobs. Checked in this order: type, idempotency key, unique key, limits, credits; the first refusal is the answer.
+//! JSON Schema and guard are checked before, when the command is built.
 
 use std::sync::Arc;
 
@@ -42,6 +42,7 @@ pub(crate) fn decide(
     within_limits(create, &job_type)?;
     let spec = Arc::new(spec(context, create, &job_type, &lifecycle));
     reserve(context, &spec)?;
+    unique::cancel_others(context, by, create, &job_type)?;
     enter(context, by, Arc::clone(&spec), unique::when(create, &job_type))?;
     remember(context, create, &lifecycle, spec.id);
     context.job_output(spec.id)
@@ -82,7 +83,7 @@ pub(crate) fn enter(
         cause: None,
         facts: Facts { run_at: Some(run_at), timeout, due, credential, ..Facts::entering(phase) },
     };
-    unique::created(context, &job)?;
+    unique::created(context, &job);
     context.set.insert(job);
     context.set.record(event);
     if has_due { clock::catch_up(context, id) } else { Ok(()) }

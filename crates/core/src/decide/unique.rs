@@ -23,7 +23,7 @@ pub(crate) fn record_id(job_type: &TypeName, key: &Name) -> KeyId {
     KeyId::of(&[b"unique", job_type.as_str().as_bytes(), key.as_str().as_bytes()])
 }
 
-/// The output of a creation that an existing job answers; `None` if a job is to be created.
+/// The output of a creation that an existing job answers; `None` if a job is to be created, unless a later check refuses it.
 pub(crate) fn judge(
     context: &mut DecisionContext<'_>,
     by: &CommandOrigin,
@@ -39,15 +39,13 @@ pub(crate) fn judge(
     match unique.on_conflict {
         OnConflict::Refuse => return Err(Refusal::Duplicate { job: Some(newest.id()) }),
         OnConflict::Replace | OnConflict::Postpone { .. } if amend::is_amendable(newest) => {
+            create::priority_within_limits(create.priority)?;
             amend::apply(context, by, newest.id(), replacement(context, create, job_type, newest))?;
             let job = context.job(newest.id())?;
             return Ok(Some(CommandOutput::Amended(job)));
         }
         OnConflict::Return | OnConflict::Replace | OnConflict::Postpone { .. } => {}
-        OnConflict::Cancel => {
-            matches.iter().try_for_each(|job| cancel_match(context, by, job))?;
-            return Ok(None);
-        }
+        OnConflict::Cancel => return Ok(None),
     }
     let job = context.job(newest.id())?;
     Ok(Some(CommandOutput::Job { job, replayed: true, ignored: false }))
@@ -109,6 +107,21 @@ pub(crate) fn when(create: &Create, job_type: &JobType) -> When {
     }
 }
 
+/// Cancels the jobs that a new one replaces. Called after every check, since a refused creation changes nothing.
+pub(crate) fn cancel_others(
+    context: &mut DecisionContext<'_>,
+    by: &CommandOrigin,
+    create: &Create,
+    job_type: &JobType,
+) -> Result<(), Refusal> {
+    let (Some(unique), Some(key)) = (job_type.unique, &create.flow.unique) else { return Ok(()) };
+    if unique.on_conflict != OnConflict::Cancel {
+        return Ok(());
+    }
+    let matches = matches(context, &create.job_type, key, unique)?;
+    matches.iter().try_for_each(|job| cancel_match(context, by, job))
+}
+
 /// Requests the cancel of an unfinished job, unless it was requested before or its state does not allow it.
 fn cancel_match(context: &mut DecisionContext<'_>, by: &CommandOrigin, job: &Job) -> Result<(), Refusal> {
     let lifecycle = context.lifecycle(job)?;
@@ -122,17 +135,18 @@ fn cancel_match(context: &mut DecisionContext<'_>, by: &CommandOrigin, job: &Job
 }
 
 /// Adds a new job to the record of its key.
-pub(crate) fn created(context: &mut DecisionContext<'_>, job: &Job) -> Result<(), Refusal> {
-    let Some(key) = &job.flow().unique else { return Ok(()) };
+pub(crate) fn created(context: &mut DecisionContext<'_>, job: &Job) {
+    let Some(key) = &job.flow().unique else { return };
     let id = record_id(&job.spec.job_type, key);
     let mut jobs = Vec::new();
     for other in targets(context, id).into_iter().filter(|other| *other != job.id()) {
-        clock::catch_up(context, other)?;
-        jobs.extend(Some(other).filter(|_| context.set.job(other).is_some_and(|job| !job.phase.is_final())));
+        // A job whose clock is refused stays: it has not finished.
+        let is_refused = clock::catch_up(context, other).is_err();
+        let is_unfinished = context.set.job(other).is_some_and(|job| !job.phase.is_final());
+        jobs.extend(Some(other).filter(|_| is_refused || is_unfinished));
     }
     jobs.push(job.id());
     put(context, id, &jobs);
-    Ok(())
 }
 
 /// Moves an amended job to the record of its new key. `before` is the job with its old one.
@@ -142,7 +156,8 @@ pub(crate) fn moved(context: &mut DecisionContext<'_>, before: &Job) -> Result<(
         return Ok(());
     }
     deleted(context, before);
-    created(context, &job)
+    created(context, &job);
+    Ok(())
 }
 
 /// Removes a job from the record of its key.

@@ -158,6 +158,18 @@ fn the_newest_wins_and_earlier_jobs_are_cancelled_in_the_same_commit() {
 }
 
 #[test]
+fn a_creation_that_is_refused_after_all_cancels_nothing() {
+    let mut world = world(Among::Unfinished, OnConflict::Cancel);
+    create(&mut world, keyed(1)).expect("the first has no match");
+    let before = world.swept();
+    let throttled = Create { throttled: Some(Millis::seconds(1)), ..keyed(2) };
+    assert!(matches!(create(&mut world, throttled), Err(Refusal::RateLimited { .. })));
+    let too_many = Create { max_attempts: Some(0), ..keyed(3) };
+    assert!(matches!(create(&mut world, too_many), Err(Refusal::ValidationFailed(_))));
+    assert_eq!(before, world.swept());
+}
+
+#[test]
 fn a_creation_that_a_unique_key_answers_is_replayed_by_its_idempotency_key() {
     let mut world = world(Among::Waiting, OnConflict::Replace);
     create(&mut world, keyed(1)).expect("the first has no match");
