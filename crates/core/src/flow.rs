@@ -1,5 +1,7 @@
 //! Flow control: what a type declares, and the keys that its jobs have.
 
+use std::sync::{Arc, LazyLock};
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::Name;
@@ -15,6 +17,12 @@ pub struct FlowKeys {
 }
 
 impl FlowKeys {
+    /// For a [`crate::job::Spec`]: most jobs have no keys, and all of them share one value.
+    pub fn shared(self) -> Arc<Self> {
+        static NOTHING: LazyLock<Arc<FlowKeys>> = LazyLock::new(Arc::default);
+        if self.is_empty() { Arc::clone(&NOTHING) } else { Arc::new(self) }
+    }
+
     /// Whether no rule applies.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

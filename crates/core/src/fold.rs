@@ -45,21 +45,27 @@ impl fmt::Display for Difference {
 /// Folds a history: the job after `until` transitions (`None`: all), or why it cannot be folded.
 pub fn fold(spec: Arc<Spec>, events: &[Event], until: Option<u32>) -> Result<Job, Difference> {
     let mut job = Job::blank(spec);
-    let broken = |law, what| Difference { job: events.first().map(|event| event.job_id), law, what };
     for event in events.iter().filter(|event| event.seq.is_some()) {
         if until.is_some_and(|until| job.seq >= until) {
             break;
         }
-        if event.seq != Some(job.seq + 1) {
-            let seq = event.seq.unwrap_or_default();
-            return Err(broken(5, format!("event {seq} follows event {}", job.seq)));
-        }
-        if event.facts.lease_end.is_some() && job.lease.is_none() {
-            return Err(broken(4, format!("event {} ends a lease that no worker holds", job.seq + 1)));
-        }
-        job.evolve(event);
+        step(&mut job, event)?;
     }
     Ok(job)
+}
+
+/// Folds the next numbered event into a job, or says why it cannot be the next.
+pub fn step(job: &mut Job, event: &Event) -> Result<(), Difference> {
+    let broken = |law, what| Err(Difference { job: Some(event.job_id), law, what });
+    if event.seq != Some(job.seq + 1) {
+        let seq = event.seq.unwrap_or_default();
+        return broken(5, format!("event {seq} follows event {}", job.seq));
+    }
+    if event.facts.lease_end.is_some() && job.lease.is_none() {
+        return broken(4, format!("event {} ends a lease that no worker holds", job.seq + 1));
+    }
+    job.evolve(event);
+    Ok(())
 }
 
 /// Law 6: the differences between a row and its folded history, up to `until` transitions.

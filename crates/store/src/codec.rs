@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use tenure_core::flow::FlowKeys;
 use tenure_core::job::{Clocks, Output, Times};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Trigger;
@@ -59,7 +60,7 @@ pub(crate) fn spec(row: &mut RowReader<'_>) -> Result<Spec> {
             compensates: row.get::<Option<Uuid>>()?.map(JobId),
         }
         .shared(),
-        flow: parse(row.get()?, || corrupt("flow"))?.map_or_else(Arc::default, Arc::from),
+        flow: parse(row.get()?, || corrupt("flow"))?.map_or_else(FlowKeys::default, |flow| *flow).shared(),
     })
 }
 

@@ -8,6 +8,7 @@ use crate::credit::{LedgerLine, Movement};
 use crate::dead_letter::{DeadLetter, ReasonCode};
 use crate::decide::{DecisionContext, compensation, create};
 use crate::event::{Event, Facts};
+use crate::flow::FlowKeys;
 use crate::id::{JobId, StateName};
 use crate::job::{Class, Job, JobError, Links, Spec, Stage};
 use crate::json::Json;
@@ -152,7 +153,7 @@ fn compensate(
             ..Links::default()
         }
         .shared(),
-        flow: Arc::default(),
+        flow: FlowKeys::default().shared(),
     };
     create::enter(context, &"compensation".into(), Arc::new(spec), When::Now)
 }

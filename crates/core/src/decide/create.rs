@@ -202,7 +202,7 @@ fn spec(context: &DecisionContext<'_>, create: &Create, job_type: &JobType, life
         payload: create.payload.clone(),
         created_at: context.now.at,
         links: Links { idempotency_key: key::text(create, context.now.at), ..create.links.clone() }.shared(),
-        flow: Arc::new(create.flow.clone()),
+        flow: create.flow.clone().shared(),
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &CommandOrigin, retr
         payload: job.payload().clone(),
         created_at: context.now.at,
         links,
-        flow: Arc::new(job.flow().clone()),
+        flow: job.flow().clone().shared(),
         ..(*job.spec).clone()
     };
     create::reserve(context, &spec)?;
