@@ -18,7 +18,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["scripts/*.js", "**/*.mjs"],
-    languageOptions: { globals: { console: "readonly", process: "readonly", URL: "readonly" } },
+    files: ["bin/*.js", "scripts/*.js", "**/*.mjs"],
+    languageOptions: { globals: { console: "readonly", performance: "readonly", process: "readonly", URL: "readonly" } },
   },
 );

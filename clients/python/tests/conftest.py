@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -43,11 +45,24 @@ schema = { type = "object", required = ["n"] }
 """
 
 
-@pytest.fixture(scope="session")
-def shared() -> Iterator[Server]:
-    """One server for all tests that do not stop it."""
-    with Server(CONFIG) as server:
+@pytest.fixture(scope="session", params=["embedded", "postgres"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """One server on each store, for all tests that do not stop it."""
+    store = new_database() if request.param == "postgres" else request.param
+    with Server(CONFIG, store=store) as server:
         yield server
+
+
+def new_database() -> str:
+    """The URL of a new database. `cargo xtask test` names the server in TENURE_TEST_POSTGRES."""
+    server = os.environ.get("TENURE_TEST_POSTGRES")
+    if server is None:
+        pytest.skip("TENURE_TEST_POSTGRES names no server")
+    psycopg = pytest.importorskip("psycopg")
+    name = f"sdk_{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"create database {name}")
+    return f"{server.rsplit('/', 1)[0]}/{name}"
 
 
 @pytest.fixture

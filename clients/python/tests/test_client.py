@@ -85,6 +85,13 @@ def test_retry_after_is_waited_for_unless_it_is_long(proxy, proxied, client):
     assert raised.value.retry_after == 60
 
 
+def test_a_key_replaces_the_password_of_the_url(proxy):
+    proxy.rule = lambda seen: problem(401, "unauthenticated")
+    with Client(proxy.url.replace("http://", "http://ann:secret@"), key="tn_k") as client, pytest.raises(Problem):
+        client.get("j1")
+    assert proxy.seen[0].headers["authorization"] == "Bearer tn_k"
+
+
 def test_an_answer_that_is_no_problem_is_an_error(proxy, proxied):
     proxy.rule = lambda seen: answer(404, "not found")
     with pytest.raises(ProtocolError):
@@ -300,6 +307,10 @@ def test_a_lease_expires_here_before_it_expires_at_the_server():
     assert local.ends == 90
     local.renew(lease(100), 60.0)
     assert local.ends == 90
+    # Granted at 20 by the server's clock: that does not shorten the lease for good.
+    late = LocalLease.granted(lease(60), 0.0)
+    late.renew(lease(60), 20.0)
+    assert late.ends == 50
     assert LocalLease.confirmed(lease(43), 0.0).ends == 30
 
 

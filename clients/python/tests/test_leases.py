@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tenure import Cancelled, Client, Job, Problem, Release, Stop, Worker
+from tenure._stop import StopSignal
 from tenure.testing import Server, running
 from tests.conftest import CONFIG, DEADLINE, until
 from tests.proxy import answer, problem
@@ -61,6 +62,20 @@ def test_a_hard_cancel_stops_the_handler(client, work):
     client.cancel(started.id, "hard")
     assert stops.get(timeout=DEADLINE) is Stop.HARD_CANCEL
     assert client.get(started.id).state == "cancelled"
+
+
+def test_every_task_that_waits_for_the_signal_wakes_in_the_same_turn():
+    """Otherwise a handler might be cancelled before it sees the signal that it waits for."""
+
+    async def wait() -> None:
+        signal_ = StopSignal()
+        tasks = [asyncio.ensure_future(signal_.wait_async(stop)) for stop in (Stop.SHUTDOWN, Stop.HARD_CANCEL)]
+        await asyncio.sleep(0)
+        threading.Thread(target=signal_.strengthen, args=(Stop.LEASE_LOST,)).start()
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        assert [task.result() for task in tasks] == [Stop.LEASE_LOST, Stop.LEASE_LOST]
+
+    asyncio.run(wait())
 
 
 def test_a_partition_stops_the_handler_before_another_worker_begins(client, work, proxy):
@@ -184,7 +199,7 @@ def test_the_worker_stops_if_its_claims_are_refused(proxy):
 
 
 def test_a_worker_survives_a_restart_of_the_server():
-    with Server(CONFIG) as server:
+    with Server(CONFIG, store="embedded") as server:
         gate = threading.Event()
         worker = Worker(url=server.url, slots=2)
         worker.on("t")(lambda job: gate.wait(DEADLINE) and job.attempt)

@@ -117,13 +117,14 @@ export class Client {
     return this.#batch({ bodies, isKeyedInside }, (request) => this.#http.repeated(request));
   }
 
+  /** A job. A request in SQL that is not a job (see `wire.JobRequest`) has `state: null` and the phase intake, refused or merged. */
   get(job: string): Promise<wire.Job> {
-    return get(this.#http, "/api/jobs/{id}", [job]);
+    return get(this.#http, "/api/jobs/{id}", [job]) as Promise<wire.Job>;
   }
 
   /** Jobs, newest first. */
   list(query: Query<"/api/jobs"> = {}): Promise<{ jobs: wire.Job[]; next_cursor: string | null }> {
-    return get(this.#http, "/api/jobs", [], query);
+    return get(this.#http, "/api/jobs", [], query) as Promise<{ jobs: wire.Job[]; next_cursor: string | null }>;
   }
 
   /** The events of a job in order; with `telemetry` also its heartbeats, renewals and progress. */
@@ -145,6 +146,11 @@ export class Client {
   /** Why a job is in its state, and what can happen next. */
   explain(job: string): Promise<wire.Explanation> {
     return get(this.#http, "/api/jobs/{id}/explain", [job]);
+  }
+
+  /** A token with which a browser opens the stream of this job, and nothing else, for 5 minutes and its reconnects. */
+  streamToken(job: string): Promise<wire.StreamToken> {
+    return change(this.#http, "/api/jobs/{id}/stream-token", [job], undefined);
   }
 
   /** Cancels a job. `soft` asks its worker to stop and is the default. */

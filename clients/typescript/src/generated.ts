@@ -160,7 +160,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List jobs, newest first */
+        /**
+         * List jobs, newest first
+         * @description With `q`, jobs must match the query too: terms `key:value` with alternatives separated by commas, as in `type:image error:TIMEOUT user:ada payload.order:42 state:failed,dead since:2h`. Keys: `state` (a state, outcome or phase), `type`, `queue`, `user`, `worker`, `lifecycle`, `outcome`, `phase`, `error` (a code), `correlation`, `retry_of`, `since`, `until` (a duration or a time), and `payload.NAME`. A query or filter that no index serves examines at most 10,000 jobs per page: the header says how many, and `next_cursor` continues, also after a page without jobs. With `phase=refused`: requests in SQL that were refused, newest first, filtered by type, queue, `user_id` and `correlation_id`.
+         */
         get: operations["list_jobs"];
         put?: never;
         /**
@@ -183,7 +186,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a job */
+        /**
+         * Get a job
+         * @description A job that was requested in SQL is shown from the commit on: until a node has taken it in, and if it was refused or answered with another job, it has no state.
+         */
         get: operations["get_job"];
         put?: never;
         post?: never;
@@ -612,6 +618,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/jobs/{id}/stream-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a token for a job's stream
+         * @description For a browser: `new EventSource('/api/jobs/' + id + '/stream?token=' + token)`. The token opens the stream of this job and nothing else, for 5 minutes, and for reconnects as long as a stream is open and 5 minutes after, at most for 12 hours. It ends with the credential that asked for it. Each call, also a repeated one, gives another token.
+         */
+        post: operations["create_stream_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/jobs/{id}/succeed": {
         parameters: {
             query?: never;
@@ -795,6 +821,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/lifecycles/{name}/what-if": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Judge jobs under another version of a lifecycle
+         * @description Changes nothing. Says which live jobs could follow the version, and replays the recorded triggers of jobs that finished in the period through its rules. Timeouts and due times fire by these rules; what workers would have done otherwise is not known.
+         *
+         *     Roles: operator, viewer, admin.
+         */
+        post: operations["try_lifecycle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/queues": {
         parameters: {
             query?: never;
@@ -879,6 +927,102 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List resources and their use
+         * @description Roles: operator, viewer, admin.
+         */
+        get: operations["list_resources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/resources/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a resource and its use
+         * @description Roles: operator, viewer, admin.
+         */
+        get: operations["get_resource"];
+        /**
+         * Override the limits of a resource
+         * @description A member that is absent is as in the file; null is no limit. In force from this commit on, on every node. A lower limit ends nothing that runs.
+         *
+         *     Roles: operator, admin.
+         */
+        put: operations["set_resource"];
+        post?: never;
+        /**
+         * Remove the override of a resource
+         * @description The limits of the file are in force again.
+         *
+         *     Roles: operator, admin.
+         */
+        delete: operations["reset_resource"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/resources/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a resource
+         * @description No lease that uses it is granted: of one bucket, or of all, future ones too. Running jobs continue. The longest pause counts.
+         *
+         *     Roles: operator, admin.
+         */
+        post: operations["pause_resource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/resources/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a resource
+         * @description Ends every pause of one bucket, or of all, those by workers included.
+         *
+         *     Roles: operator, admin.
+         */
+        post: operations["resume_resource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/schedules": {
         parameters: {
             query?: never;
@@ -919,7 +1063,13 @@ export interface paths {
          * @description Roles: operator, viewer, admin.
          */
         get: operations["get_schedule"];
-        put?: never;
+        /**
+         * Replace a schedule
+         * @description The times, the job and the policies become those of the body; what is absent gets its default. A paused schedule stays paused. Earlier jobs remain.
+         *
+         *     Roles: operator, admin.
+         */
+        put: operations["replace_schedule"];
         post?: never;
         /**
          * Delete a schedule
@@ -977,6 +1127,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/schedules/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create the job of a schedule now
+         * @description Its times stay, and so does a pause. With the overlap policy `skip`, it is refused while the last job is unfinished. The actor of the job's first event is the caller.
+         *
+         *     Roles: operator, admin.
+         */
+        post: operations["run_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sequences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sequences
+         * @description Roles: operator, viewer, admin.
+         */
+        get: operations["list_sequences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sequences/{type}/{key}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a halted sequence
+         * @description It continues with its next job.
+         *
+         *     Roles: operator, admin.
+         */
+        post: operations["resume_sequence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/stats": {
         parameters: {
             query?: never;
@@ -986,7 +1200,9 @@ export interface paths {
         };
         /**
          * Get counts, rates and percentiles
-         * @description Roles: operator, viewer, admin.
+         * @description With any parameter, `history` has statistics over time.
+         *
+         *     Roles: operator, viewer, admin.
          */
         get: operations["get_stats"];
         put?: never;
@@ -1090,6 +1306,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/webhooks/{id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable a webhook
+         * @description Nothing is sent until it is enabled. Within a second, one more delivery may arrive; it is repeated then.
+         *
+         *     Roles: operator, admin.
+         */
+        post: operations["disable_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/webhooks/{id}/enable": {
         parameters: {
             query?: never;
@@ -1106,6 +1344,28 @@ export interface paths {
          *     Roles: operator, admin.
          */
         post: operations["enable_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send events of a webhook again
+         * @description Sets the position back, so that every matching event after it is sent again, in order. Receivers know the events by their `webhook-id`. Events of jobs that were deleted are not sent.
+         *
+         *     Roles: operator, admin.
+         */
+        post: operations["replay_webhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1284,12 +1544,16 @@ export interface components {
         };
         /** @description Something that an operator should look at. */
         Attention: {
+            /** @description What to do, in a few words. */
+            action: string;
             /** @description The dashboard page on which it can be seen and resolved. */
             link: string;
+            /** @enum {string} */
+            severity: "warning" | "critical";
             since: components["schemas"]["Timestamp"] | null;
             text: string;
             /** @enum {string} */
-            what: "dead_letters" | "nobody_waits" | "overlong" | "paused_queue" | "webhook" | "schedule" | "node_gone";
+            what: "dead_letters" | "failing_type" | "nobody_waits" | "old_ready" | "backlog" | "overlong" | "paused_queue" | "lost_leases" | "webhook" | "schedule" | "slow_store" | "node_gone";
         };
         /** @description One line of the audit log. */
         AuditLine: {
@@ -1305,6 +1569,20 @@ export interface components {
             job_id: components["schemas"]["JobId"] | null;
             reason: string | null;
             ts: components["schemas"]["Timestamp"];
+        };
+        /** @description One bucket of a resource. */
+        Bucket: {
+            /** @description Null if the resource has no key. */
+            key: string | null;
+            paused: boolean;
+            /** @description Null if it is not paused, or until it is resumed. */
+            paused_until: components["schemas"]["Timestamp"] | null;
+            /** @description Units of live leases. */
+            running: number;
+            /** @description Whole tokens; null without a rate. */
+            tokens: number | null;
+            /** @description Unfinished jobs. */
+            waiting: number;
         };
         /** @description A cancel request. */
         Cancel: {
@@ -1393,6 +1671,8 @@ export interface components {
             error: components["schemas"]["JobError"] | null;
             /** @description The keys of flow control that apply to the job. */
             flow: components["schemas"]["Flow"];
+            /** @description The group in which the job was claimed, if the type's jobs are claimed in groups. Only for the holder. */
+            group?: string;
             id: components["schemas"]["JobId"];
             /** @description Given by the caller, or derived by the lifecycle. */
             idempotency_key: string | null;
@@ -1491,7 +1771,7 @@ export interface components {
             /** @description With this outcome. */
             outcome?: components["schemas"]["Outcome"] | null;
             /** @description In this phase. */
-            phase?: components["schemas"]["Phase"] | null;
+            phase?: components["schemas"]["ListedPhase"] | null;
             /** @description In this queue. */
             queue?: components["schemas"]["Name"] | null;
             /** @description With this reason, such as `exhausted_retries`. */
@@ -1542,6 +1822,24 @@ export interface components {
             /** @description Jobs that are deleted when they are finished. */
             unfinished: number;
             user_id: string;
+        };
+        /** @description Failed attempts with the same error code and normalised message. */
+        ErrorStats: {
+            code: string;
+            count: number;
+            first_at: components["schemas"]["Timestamp"];
+            job_id: components["schemas"]["JobId"];
+            last_at: components["schemas"]["Timestamp"];
+            /** @description The message of the last one, shortened. */
+            message: string;
+            minutes: number[];
+            /** @description Those that another attempt follows. */
+            retried: number;
+            /** @description The message with `#` for numbers and ids. */
+            signature: string;
+            types: string[];
+            /** @description At most ten of the users whose jobs failed. */
+            users: string[];
         };
         /** @description The record of one transition. */
         Event: {
@@ -1599,11 +1897,15 @@ export interface components {
             type: string;
             /** @description What must happen before the job moves on. */
             waiting_for: components["schemas"]["WaitingFor"][];
+            /** @description What flow control makes the job wait for. */
+            waits_for: components["schemas"]["WaitsFor"][];
         };
         FailBody: {
             error: components["schemas"]["JobErrorGiven"];
             /** @description The fence of the lease. */
             fence: components["schemas"]["Fence"];
+            /** @description No lease of the bucket that the job uses of this resource is granted for a time, for example because the service behind it asked to wait. */
+            pause?: components["schemas"]["Pause"] | null;
             /** @description Replaces the backoff. */
             retry_after?: components["schemas"]["Span"] | null;
             /** @description The holder of the lease. */
@@ -1614,6 +1916,8 @@ export interface components {
             /** @description The fence of the lease. */
             fence: components["schemas"]["Fence"];
             job: components["schemas"]["JobId"];
+            /** @description No lease of the bucket that the job uses of this resource is granted for a time, for example because the service behind it asked to wait. */
+            pause?: components["schemas"]["Pause"] | null;
             /** @description Replaces the backoff. */
             retry_after?: components["schemas"]["Span"] | null;
             /** @constant */
@@ -1634,9 +1938,21 @@ export interface components {
         Fence: number;
         /** @description The keys of flow control that apply to a job. What does not apply is absent. */
         Flow: {
+            /** @description The key of its groups; empty if the type's groups have no key. */
+            batch?: string;
+            /** @description The resources that each lease of the job uses, with the key of the bucket; null if the resource has no key. */
+            resources?: {
+                [key: string]: string | null;
+            };
+            /** @description The key of its sequence. */
+            sequence?: string;
+            /** @description The key of its share of the queue. */
+            share?: string;
             /** @description The unique key. */
             unique?: string;
         };
+        /** @description A key of flow control: the text of a string, number or bool. No job has one of more than 200 bytes. */
+        FlowKey: string;
         /** @description The caller's role does not allow this, the job belongs to another user or worker, or `Origin` is not this server's. */
         Forbidden: {
             /** @constant */
@@ -1699,7 +2015,7 @@ export interface components {
             detail: string;
             /** @description The path of the request. */
             instance: string;
-            /** @description `too_large`: the limit in bytes. */
+            /** @description `too_large`: the limit in bytes. `queue_full`: the number of unfinished jobs. */
             limit: number;
             /** @constant */
             status: 431;
@@ -1740,6 +2056,38 @@ export interface components {
             job_id: components["schemas"]["JobId"];
             state: string;
             type: string;
+        };
+        /** @description How finished jobs would have ended. */
+        HistoriesCheck: {
+            /** @description Whether these are all jobs that finished in the period. Otherwise they are some from each twentieth of it. */
+            complete: boolean;
+            /** @description At most 5,000. */
+            examined: number;
+            /** @description The first events that histories could not follow, the most frequent first. */
+            obstacles: components["schemas"]["ReplayObstacle"][];
+            /** @description The most frequent first. */
+            results: components["schemas"]["HistoryCheck"][];
+            /** @description Those with over 1,000 events, of an unknown version, or deleted meanwhile. */
+            skipped: number;
+        };
+        /** @description Histories with the same end, and the same end under the other version. */
+        HistoryCheck: {
+            /** @description Those that would have ended before their last events. */
+            early: number;
+            /**
+             * @description `stopped`: an event could not be followed. `unfinished`: after all events, the job would be live.
+             * @enum {string}
+             */
+            end: "finished" | "unfinished" | "stopped";
+            /** @description Ids of some of these jobs. */
+            examples: components["schemas"]["JobId"][];
+            jobs: number;
+            /** @description Null if the job would not be finished. */
+            new_outcome: components["schemas"]["Outcome"] | null;
+            /** @description Null if the replay stopped. */
+            new_state: string | null;
+            outcome: components["schemas"]["Outcome"];
+            state: string;
         };
         /** @description Where a job's history continues. Pass it back unchanged; its format may change. */
         HistoryCursor: string;
@@ -2112,7 +2460,7 @@ export interface components {
             /** @description With this outcome. */
             outcome?: components["schemas"]["Outcome"] | null;
             /** @description In this phase. */
-            phase?: components["schemas"]["Phase"] | null;
+            phase?: components["schemas"]["ListedPhase"] | null;
             /** @description In this queue. */
             queue?: components["schemas"]["Name"] | null;
             /** @description Retries of this job. */
@@ -2132,6 +2480,27 @@ export interface components {
          * @example 019a8b7e-4c00-7d2a-9f31-5b6c7d8e9f00
          */
         JobId: string;
+        /** @description A job that was requested in SQL and does not exist: not taken in yet, refused, or answered with another job. */
+        JobRequest: {
+            /** @description Given by the request; otherwise the job's own id. */
+            correlation_id: string;
+            id: components["schemas"]["JobId"];
+            /** @description The job that idempotency or `unique` answered with, if `phase` is `merged`. */
+            job_id?: components["schemas"]["JobId"];
+            /** @enum {string} */
+            phase: "intake" | "refused" | "merged";
+            /** @description Why it was refused. */
+            problem?: components["schemas"]["Problem"];
+            /** @description Null if the request has none and is not taken in yet, or its type is unknown. */
+            queue: string | null;
+            refused_at?: components["schemas"]["Timestamp"];
+            /** @description The time of the call in SQL. */
+            requested_at: components["schemas"]["Timestamp"];
+            /** @description Always null: the job has no state. */
+            state: null;
+            type: string;
+            user_id: string | null;
+        };
         /** @description The result of one item: the job, or why it was refused. After about 8 MiB of results and checkpoints of jobs that existed before, the others have only their id. */
         JobResult: {
             ok: components["schemas"]["JobAnswer"] | components["schemas"]["JobBrief"];
@@ -2276,6 +2645,33 @@ export interface components {
             /** @enum {string|null} */
             when: "retry" | "exhausted" | null;
         };
+        /**
+         * @description A phase, or `refused`: requests in SQL that were refused.
+         * @enum {string}
+         */
+        ListedPhase: "ready" | "held" | "active" | "waiting" | "final" | "refused";
+        /** @description Which live jobs could continue. */
+        LiveJobsCheck: {
+            /** @description Of those that were examined. */
+            could_continue: number;
+            /** @description At most 10,000, newest first of each phase. */
+            examined: number;
+            jobs: number;
+            states: components["schemas"]["LiveStateCheck"][];
+        };
+        /** @description The live jobs of a version in one state. */
+        LiveStateCheck: {
+            /** @description The phase of the state with that name under the other version. Null if it has no such state. */
+            counterpart: components["schemas"]["Phase"] | null;
+            /** @description Ids of some of these jobs. */
+            examples: components["schemas"]["JobId"][];
+            jobs: number;
+            phase: components["schemas"]["Phase"];
+            /** @description Why they could not continue; empty if they could. */
+            reasons: string[];
+            state: string;
+            version: number;
+        };
         /** @description How many log lines a job has. */
         LogCount: {
             lines: number;
@@ -2353,8 +2749,13 @@ export interface components {
         /** @description Counts by minute. */
         Minutes: {
             created: number[];
+            /** @description Failed attempts, retried or not. */
             failed: number[];
+            /** @description Jobs that ended as failed or dead. */
+            failed_jobs: number[];
             finished: number[];
+            /** @description Jobs that ended as succeeded or partial. */
+            succeeded: number[];
         };
         /** @description An open server does not answer to this `Host`. */
         Misdirected: {
@@ -2484,7 +2885,7 @@ export interface components {
             /** @description The holder of the lease. */
             worker?: components["schemas"]["Name"] | null;
         };
-        /** @description A schedule to create. */
+        /** @description A schedule to create, or its new values. */
         NewSchedule: {
             /** @description Five fields: minute, hour, day of month, month, day of week. An expression that never matches is refused. */
             cron: string;
@@ -2568,6 +2969,11 @@ export interface components {
             /** @description A page about this code. */
             type: string;
         };
+        /** @description An event that a replay could not follow. */
+        ObstacleExample: {
+            job_id: components["schemas"]["JobId"];
+            seq: number;
+        };
         /**
          * @description What a final state means.
          * @enum {string}
@@ -2613,6 +3019,11 @@ export interface components {
             result?: unknown;
             /** @constant */
             verb: "partial";
+        };
+        /** @description A pause of the bucket that a worker's job uses. */
+        Pause: {
+            for: components["schemas"]["Span"];
+            resource: components["schemas"]["Name"];
         };
         /** @description A queue that was paused or resumed. */
         PausedQueue: {
@@ -2669,7 +3080,7 @@ export interface components {
              * @description Stable, for programs to switch on.
              * @enum {string}
              */
-            code: "malformed" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "method_not_allowed" | "invalid_transition" | "lease_conflict" | "duplicate" | "precondition_failed" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "misdirected" | "headers_too_large" | "unknown_type" | "validation_failed" | "guard_rejected" | "idempotency_mismatch" | "rate_limited" | "internal" | "overloaded" | "store_unavailable";
+            code: "malformed" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "method_not_allowed" | "invalid_transition" | "lease_conflict" | "duplicate" | "precondition_failed" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "misdirected" | "headers_too_large" | "unknown_type" | "validation_failed" | "guard_rejected" | "idempotency_mismatch" | "rate_limited" | "queue_full" | "internal" | "overloaded" | "store_unavailable";
             /** @description `insufficient_credits`: the cost of the job. */
             cost?: number;
             /** @description `invalid_transition`: the job's state. */
@@ -2683,8 +3094,12 @@ export interface components {
             /** @description The path of the request. */
             instance: string;
             job_id?: components["schemas"]["JobId"];
-            /** @description `too_large`: the limit in bytes. */
+            /** @description `queue_full`: the key of the bucket; null if the resource has none. */
+            key?: string | null;
+            /** @description `too_large`: the limit in bytes. `queue_full`: the number of unfinished jobs. */
             limit?: number;
+            /** @description `queue_full`: the resource. */
+            resource?: string;
             /** @description When to try again, where that is known (429 and 503): as in the header `Retry-After`, which an item of a batch does not have. */
             retry_after?: components["schemas"]["SpanShown"];
             /** @description `precondition_failed`: the present `seq` of the job. */
@@ -2701,7 +3116,7 @@ export interface components {
             type: string;
         };
         /** @enum {string} */
-        ProblemCode: "malformed" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "method_not_allowed" | "invalid_transition" | "lease_conflict" | "duplicate" | "precondition_failed" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "misdirected" | "headers_too_large" | "unknown_type" | "validation_failed" | "guard_rejected" | "idempotency_mismatch" | "rate_limited" | "internal" | "overloaded" | "store_unavailable";
+        ProblemCode: "malformed" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "method_not_allowed" | "invalid_transition" | "lease_conflict" | "duplicate" | "precondition_failed" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "misdirected" | "headers_too_large" | "unknown_type" | "validation_failed" | "guard_rejected" | "idempotency_mismatch" | "rate_limited" | "queue_full" | "internal" | "overloaded" | "store_unavailable";
         ProgressBody: {
             /** @description The fence of the lease. */
             fence: components["schemas"]["Fence"];
@@ -2729,6 +3144,48 @@ export interface components {
             running: number;
             waiting: number;
         };
+        /** @description A resource that the job uses has as many unfinished jobs as it may. Nothing changed. */
+        QueueFull: {
+            /** @constant */
+            code: "queue_full";
+            /** @description What happened. */
+            detail: string;
+            /** @description The path of the request. */
+            instance: string;
+            /** @description `queue_full`: the key of the bucket; null if the resource has none. */
+            key: string | null;
+            /** @description `too_large`: the limit in bytes. `queue_full`: the number of unfinished jobs. */
+            limit: number;
+            /** @description `queue_full`: the resource. */
+            resource: string;
+            /** @constant */
+            status: 429;
+            /** @description The code in words, always the same. */
+            title: string;
+            /** @description A page about this code. */
+            type: string;
+        };
+        /** @description One queue. */
+        QueueStats: {
+            /** @description Ready jobs at the end of each of the last 60 minutes; the current minute is last. */
+            depth: number[];
+            /** @description Time until no job is ready at this rate; null if the queue is empty or does not shrink. */
+            drains_in_ms: number | null;
+            /** @description Jobs that became ready per minute, over the last five full minutes. */
+            in_per_minute: number;
+            name: string;
+            /** @description When its oldest ready job became claimable. */
+            oldest_ready: components["schemas"]["Timestamp"] | null;
+            /** @description Jobs that were claimed or ended while ready, per minute. */
+            out_per_minute: number;
+            paused: boolean;
+            /** @description Who paused it, if that is known. */
+            paused_by: string | null;
+            paused_since: components["schemas"]["Timestamp"] | null;
+            ready: number;
+            running: number;
+            waiting: number;
+        };
         /** @description The range begins after the end of the content. */
         RangeNotSatisfiable: {
             /** @constant */
@@ -2744,6 +3201,14 @@ export interface components {
             /** @description A page about this code. */
             type: string;
         };
+        /** @description A token bucket. */
+        RateLimit: {
+            /** @description Tokens of a full bucket. */
+            burst: number;
+            /** @description Tokens in each span. */
+            count: number;
+            per: components["schemas"]["Span"];
+        };
         /** @description Too many requests in a short time. */
         RateLimited: {
             /** @constant */
@@ -2758,6 +3223,13 @@ export interface components {
             title: string;
             /** @description A page about this code. */
             type: string;
+        };
+        /** @description A token bucket. */
+        RateLimitGiven: {
+            /** @description Default: `count`. */
+            burst?: number | null;
+            count: number;
+            per: components["schemas"]["Span"];
         };
         /** @description The store answers. */
         Readiness: {
@@ -2806,6 +3278,8 @@ export interface components {
             delay?: components["schemas"]["Span"] | null;
             /** @description The fence of the lease. */
             fence: components["schemas"]["Fence"];
+            /** @description No lease of the bucket that the job uses of this resource is granted for a time, for example because the service behind it asked to wait. */
+            pause?: components["schemas"]["Pause"] | null;
             /** @description The holder of the lease. */
             worker: components["schemas"]["Name"];
         };
@@ -2817,8 +3291,21 @@ export interface components {
             /** @description The fence of the lease. */
             fence: components["schemas"]["Fence"];
             job: components["schemas"]["JobId"];
+            /** @description No lease of the bucket that the job uses of this resource is granted for a time, for example because the service behind it asked to wait. */
+            pause?: components["schemas"]["Pause"] | null;
             /** @constant */
             verb: "release";
+        };
+        /** @description Why histories could not follow an event. */
+        ReplayObstacle: {
+            detail: string;
+            examples: components["schemas"]["ObstacleExample"][];
+            jobs: number;
+            /** @description The state that the recorded event left. */
+            recorded_state: string;
+            /** @description The state in which the replay was. */
+            state: string;
+            trigger: components["schemas"]["Trigger"];
         };
         /** @description A worker's report about one job. */
         Report: components["schemas"]["StartReport"] | components["schemas"]["HeartbeatReport"] | components["schemas"]["ProgressReport"] | components["schemas"]["SucceedReport"] | components["schemas"]["PartialReport"] | components["schemas"]["FailReport"] | components["schemas"]["RejectReport"] | components["schemas"]["ReleaseReport"] | components["schemas"]["CancelConfirmReport"];
@@ -2835,6 +3322,45 @@ export interface components {
         };
         ReportResults: {
             results: components["schemas"]["ReportResult"][];
+        };
+        /** @description A resource, its limits, and its buckets that are in use. */
+        Resource: {
+            /** @description Buckets with a lease, an unfinished job, missing tokens or a pause: the 100 busiest. */
+            buckets: components["schemas"]["Bucket"][];
+            /** @description The expression of which each value has a bucket; null if there is one bucket. */
+            key: string | null;
+            /** @description The limits of each bucket that are in force. */
+            limits: components["schemas"]["ResourceLimits"];
+            name: string;
+            /**
+             * @description Whether the limits are those of the file, or an operator has overridden them.
+             * @enum {string}
+             */
+            origin: "file" | "override";
+            /** @description Whether all buckets are paused, future ones too. */
+            paused: boolean;
+            /** @description When that pause ends; null if it is not paused, or until it is resumed. */
+            paused_until: components["schemas"]["Timestamp"] | null;
+        };
+        /** @description Limits of each bucket of a resource. Null is no limit. */
+        ResourceLimits: {
+            rate: components["schemas"]["RateLimit"] | null;
+            /** @description Units of live leases at once, over all nodes. */
+            running: number | null;
+            /** @description Unfinished jobs. More are refused at creation. */
+            waiting: number | null;
+        };
+        /** @description What to pause, and for how long. */
+        ResourcePause: {
+            /** @description Default: until it is resumed. */
+            for?: components["schemas"]["Span"] | null;
+            /** @description The bucket of this key; default: all, future ones too. */
+            key?: components["schemas"]["FlowKey"] | null;
+        };
+        /** @description What to resume. */
+        ResourceResume: {
+            /** @description The bucket of this key; default: all. */
+            key?: components["schemas"]["FlowKey"] | null;
         };
         /**
          * @description What a key may do.
@@ -2876,6 +3402,29 @@ export interface components {
             queue: string | null;
             type: components["schemas"]["Name"];
             user_id: string | null;
+        };
+        /** @description A sequence: jobs of a type with one key, of which the first unfinished one can be claimed. */
+        Sequence: {
+            /** @description The first unfinished job. */
+            first_job_id: components["schemas"]["JobId"] | null;
+            /** @description Whether a failure stopped it until it is resumed. */
+            halted: boolean;
+            halted_at: components["schemas"]["Timestamp"] | null;
+            /** @description The job that failed. */
+            halted_by: components["schemas"]["JobId"] | null;
+            key: string;
+            type: string;
+            /** @description Unfinished jobs. */
+            waiting: number;
+        };
+        /** @description Limits of a resource that override those of the file. At least one. */
+        SetResourceLimits: {
+            /** @description Tokens; null is no limit. */
+            rate?: components["schemas"]["RateLimitGiven"] | null;
+            /** @description Units of live leases at once; null is no limit. */
+            running?: number | null;
+            /** @description Unfinished jobs; null is no limit. */
+            waiting?: number | null;
         };
         /** @description A signal. */
         Signal: {
@@ -2928,22 +3477,77 @@ export interface components {
         /** @description Counts, rates and percentiles. Read at most twice a second, and at longer intervals where reading takes long; `at` is the time of the reading. */
         Stats: {
             at: components["schemas"]["Timestamp"];
-            /** @description Things that an operator should look at. Empty if nothing needs attention. */
+            /** @description Things that an operator should look at, the most severe first. Empty if nothing needs attention. */
             attention: components["schemas"]["Attention"][];
+            /** @description Figures of the last hour for each type, also of types that no configuration declares. */
+            by_type: components["schemas"]["TypeHour"][];
             /** @description The number of jobs by lifecycle, type, queue and state. */
             counts: components["schemas"]["JobCount"][];
+            /** @description Failed attempts of the last hour by error code and normalised message, the most frequent first. */
+            errors: components["schemas"]["ErrorStats"][];
             /** @description Failed attempts of the last hour by type and error code, the most frequent first. */
             failures: components["schemas"]["FailureStats"][];
-            /** @description Jobs created, jobs finished and failed attempts in each of the last 60 minutes; the current minute is last. */
+            /** @description Statistics over time; null unless the request has a parameter. */
+            history: components["schemas"]["StatsHistory"] | null;
+            /** @description Jobs created, finished, succeeded and failed, and failed attempts, in each of the last 60 minutes; the current minute is last. */
             minutes: components["schemas"]["Minutes"];
             /** @description Nodes that were seen in the last hour. */
             nodes: components["schemas"]["Node"][];
+            /** @description How the ready jobs of each queue develop. */
+            queues: components["schemas"]["QueueStats"][];
             /** @description Every state of every lifecycle. */
             states: components["schemas"]["StateStats"][];
             /** @description Transitions of the last hour. */
             transitions: components["schemas"]["TransitionStats"][];
             /** @description Jobs that finished in the last five minutes, at most the last thousand. */
             types: components["schemas"]["TypeStats"][];
+        };
+        /** @description Statistics of a range of time in steps, compared with the period of the same length before. Unfinished steps are left out. Nodes report a minute within a few seconds after its end. */
+        StatsHistory: {
+            current: components["schemas"]["StatsPeriod"];
+            /** @description Null if statistics do not reach back so far. */
+            previous: components["schemas"]["StatsPeriod"] | null;
+            /** @description Null unless the request names a queue. */
+            queue: string | null;
+            /** @description The length of a step: a minute to a day, depending on the length and the age of the range. */
+            step_ms: number;
+            /** @description Null unless the request names a type. */
+            type: string | null;
+        };
+        /** @description A period in steps. */
+        StatsPeriod: {
+            from: components["schemas"]["Timestamp"];
+            /** @description In order, without gaps; the first begins at `from`. */
+            steps: components["schemas"]["StatsStep"][];
+            /** @description Of all steps. */
+            totals: components["schemas"]["StatsStep"];
+            /** @description Not included. */
+            until: components["schemas"]["Timestamp"];
+        };
+        /** @description What happened in a part of a period. A queue has only jobs that became ready or left, and its backlog. */
+        StatsStep: {
+            /** @description Its begin. */
+            at: components["schemas"]["Timestamp"];
+            /** @description The most ready jobs, looking once a minute. */
+            backlog: number;
+            /** @description Jobs of the queue that entered a ready state. */
+            became_ready: number;
+            created: number;
+            /** @description Failed attempts, retried or not. */
+            failed_attempts: number;
+            /** @description Jobs that ended as failed or dead. */
+            failed_jobs: number;
+            /** @description Failed jobs as a share of succeeded and failed ones; null if there are none. */
+            failure_rate: number | null;
+            finished: number;
+            /** @description Jobs of the queue that left a ready state. */
+            left_ready: number;
+            /** @description Run times of finished jobs, to within an eighth. */
+            run_ms: components["schemas"]["Percentiles"];
+            /** @description Jobs that ended as succeeded or partial. */
+            succeeded: number;
+            /** @description How long jobs were claimable before each claim, to within an eighth. */
+            wait_ms: components["schemas"]["Percentiles"];
         };
         /** @description The store does not answer. Nothing was done; try again. */
         StoreUnavailable: {
@@ -2962,6 +3566,13 @@ export interface components {
         };
         /** @description The id of an event of a job's stream. */
         StreamCursor: string;
+        /** @description A token for the stream of one job. */
+        StreamToken: {
+            /** @description Until when a stream can be opened with it. While one is open, this time moves on, for at most 12 hours. */
+            expires_at: components["schemas"]["Timestamp"];
+            /** @description The token, shown only here. It is the value of `?token=` of the job's stream, and of nothing else. */
+            token: string;
+        };
         SucceedBody: {
             /** @description What went wrong. With a success: a flaw that did not stop the work. */
             error?: components["schemas"]["JobErrorGiven"] | null;
@@ -3029,7 +3640,7 @@ export interface components {
             detail: string;
             /** @description The path of the request. */
             instance: string;
-            /** @description `too_large`: the limit in bytes. */
+            /** @description `too_large`: the limit in bytes. `queue_full`: the number of unfinished jobs. */
             limit: number;
             /** @constant */
             status: 413;
@@ -3054,6 +3665,13 @@ export interface components {
          * @example signal:approve
          */
         Trigger: string;
+        /** @description Another version of a lifecycle. */
+        TryLifecycle: {
+            /** @description Replays jobs that finished in this time before now. Default: `"1d"`. */
+            since?: components["schemas"]["Span"] | null;
+            /** @description The text of its file. */
+            source: string;
+        };
         /** @description A type: a named kind of job. */
         Type: {
             cancel_grace: components["schemas"]["SpanShown"];
@@ -3075,6 +3693,34 @@ export interface components {
             timeouts: {
                 [key: string]: components["schemas"]["SpanShown"];
             };
+        };
+        /** @description One type in the last hour. `*` stands for undeclared types beyond the first 50. */
+        TypeHour: {
+            /** @description Workers that hold its jobs. */
+            busy: number;
+            created: number;
+            /** @description Failed attempts, retried or not. */
+            failed_attempts: number;
+            /** @description Jobs that ended as failed or dead. */
+            failed_jobs: number;
+            /** @description Failed jobs as a share of succeeded and failed ones; null if there are none. */
+            failure_rate: number | null;
+            finished: number;
+            /** @description Claims that wait for its jobs. */
+            idle: number;
+            lifecycle: string;
+            /** @description When its oldest ready job became claimable. */
+            oldest_ready: components["schemas"]["Timestamp"] | null;
+            /** @description Jobs in ready states. */
+            ready: number;
+            run_ms: components["schemas"]["Percentiles"];
+            /** @description Jobs that ended as succeeded or partial. */
+            succeeded: number;
+            type: string;
+            /** @description All unfinished jobs. */
+            unfinished: number;
+            /** @description How long jobs were claimable before each claim. */
+            wait_ms: components["schemas"]["Percentiles"];
         };
         /** @description Recently finished jobs of one type. */
         TypeStats: {
@@ -3174,6 +3820,30 @@ export interface components {
              */
             what: string;
         };
+        /** @description What flow control makes a job wait for. */
+        WaitsFor: {
+            /** @description Ready jobs ahead that need the same bucket or group, or jobs ahead in the sequence. */
+            before: number;
+            /** @description Jobs that hold what is missing, at most ten. */
+            holders: components["schemas"]["JobId"][];
+            key: string | null;
+            /**
+             * @example running
+             * @example rate
+             * @example pause
+             * @example sequence
+             * @example halt
+             * @example batch
+             */
+            kind: string;
+            limit: number | null;
+            /** @description Null for a sequence or a batch. */
+            resource: string | null;
+            /** @description Units in use; for a batch, the jobs that wait for it. */
+            running: number | null;
+            /** @description When it ends without anything else happening, if that is known. */
+            until: components["schemas"]["Timestamp"] | null;
+        };
         /** @description A webhook, without its secret. */
         Webhook: {
             created_at: components["schemas"]["Timestamp"];
@@ -3203,11 +3873,43 @@ export interface components {
             /** @description Events of this user's jobs. */
             user_id: string | null;
         };
+        /** @description From where on a webhook sends events again: one of both. */
+        WebhookReplay: {
+            /** @description Events after this position of the journal, which is before the webhook's. */
+            after?: number | null;
+            /** @description Events from this long ago on. */
+            since?: components["schemas"]["Span"] | null;
+        };
+        /** @description Live jobs and histories of a lifecycle, judged under another version of it. A replay of recorded triggers: what workers would have done otherwise is not known. */
+        WhatIf: {
+            /** @description Jobs that finished from here until `to` were replayed. */
+            from: components["schemas"]["Timestamp"];
+            histories: components["schemas"]["HistoriesCheck"];
+            /** @description The version that new jobs follow. */
+            in_force: number;
+            live: components["schemas"]["LiveJobsCheck"];
+            name: string;
+            to: components["schemas"]["Timestamp"];
+            version: number;
+        };
         /** @description A worker, when it was last seen, and what it holds. */
         Worker: {
             holds: components["schemas"]["HeldJob"][];
+            /** @description The host on which it runs, if it says so. */
+            host: string | null;
             name: string;
             seen_at: components["schemas"]["Timestamp"] | null;
+            /** @description How many jobs it runs at once, if it says so. */
+            slots: number | null;
+            /**
+             * @description `lost`: it is silent for longer than its claim waits and its leases allow, and holds jobs; `offline`: it holds none.
+             * @enum {string}
+             */
+            status: "online" | "lost" | "offline";
+            /** @description The types that it claims at this node; null is any, or not known here. */
+            types: string[] | null;
+            /** @description Its version, if it says so. */
+            version: string | null;
         };
     };
     responses: {
@@ -3361,6 +4063,17 @@ export interface components {
                 "application/problem+json": components["schemas"]["RateLimited"];
             };
         };
+        /** @description `rate_limited`: Too many requests in a short time. `queue_full`: A resource that the job uses has as many unfinished jobs as it may. Nothing changed. */
+        RateLimitedOrQueueFull: {
+            headers: {
+                /** @description When to try again, in seconds. */
+                "Retry-After": number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RateLimited"] | components["schemas"]["QueueFull"];
+            };
+        };
         /** @description `too_large`: The body or a part of it exceeds its limit. */
         TooLarge: {
             headers: {
@@ -3399,6 +4112,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["UnknownType"] | components["schemas"]["ValidationFailed"] | components["schemas"]["GuardRejected"] | components["schemas"]["IdempotencyMismatch"];
             };
         };
+        /** @description `unknown_type`: The type does not exist, or no longer. `validation_failed`: A value is not allowed, for example by the type's schema. `idempotency_mismatch`: The key was used for another body. */
+        UnknownTypeOrValidationFailedOrIdempotencyMismatch: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnknownType"] | components["schemas"]["ValidationFailed"] | components["schemas"]["IdempotencyMismatch"];
+            };
+        };
         /** @description `unsupported_media_type`: The body is not `application/json` in UTF-8. */
         UnsupportedMediaType: {
             headers: {
@@ -3429,6 +4151,7 @@ export type Amend = components['schemas']['Amend'];
 export type Asset = components['schemas']['Asset'];
 export type Attention = components['schemas']['Attention'];
 export type AuditLine = components['schemas']['AuditLine'];
+export type Bucket = components['schemas']['Bucket'];
 export type Cancel = components['schemas']['Cancel'];
 export type CancelConfirmBody = components['schemas']['CancelConfirmBody'];
 export type CancelConfirmReport = components['schemas']['CancelConfirmReport'];
@@ -3447,6 +4170,7 @@ export type Dismissal = components['schemas']['Dismissal'];
 export type Duplicate = components['schemas']['Duplicate'];
 export type Erase = components['schemas']['Erase'];
 export type ErasureProgress = components['schemas']['ErasureProgress'];
+export type ErrorStats = components['schemas']['ErrorStats'];
 export type Event = components['schemas']['Event'];
 export type EventCursor = components['schemas']['EventCursor'];
 export type Explanation = components['schemas']['Explanation'];
@@ -3455,6 +4179,7 @@ export type FailReport = components['schemas']['FailReport'];
 export type FailureStats = components['schemas']['FailureStats'];
 export type Fence = components['schemas']['Fence'];
 export type Flow = components['schemas']['Flow'];
+export type FlowKey = components['schemas']['FlowKey'];
 export type Forbidden = components['schemas']['Forbidden'];
 export type GiveUp = components['schemas']['GiveUp'];
 export type Grant = components['schemas']['Grant'];
@@ -3466,6 +4191,8 @@ export type HeartbeatAnswer = components['schemas']['HeartbeatAnswer'];
 export type HeartbeatBody = components['schemas']['HeartbeatBody'];
 export type HeartbeatReport = components['schemas']['HeartbeatReport'];
 export type HeldJob = components['schemas']['HeldJob'];
+export type HistoriesCheck = components['schemas']['HistoriesCheck'];
+export type HistoryCheck = components['schemas']['HistoryCheck'];
 export type HistoryCursor = components['schemas']['HistoryCursor'];
 export type IdempotencyMismatch = components['schemas']['IdempotencyMismatch'];
 export type InsufficientCredits = components['schemas']['InsufficientCredits'];
@@ -3483,6 +4210,7 @@ export type JobError = components['schemas']['JobError'];
 export type JobErrorGiven = components['schemas']['JobErrorGiven'];
 export type JobFilter = components['schemas']['JobFilter'];
 export type JobId = components['schemas']['JobId'];
+export type JobRequest = components['schemas']['JobRequest'];
 export type JobResult = components['schemas']['JobResult'];
 export type JobResults = components['schemas']['JobResults'];
 export type Key = components['schemas']['Key'];
@@ -3495,6 +4223,9 @@ export type Lifecycle = components['schemas']['Lifecycle'];
 export type LifecycleState = components['schemas']['LifecycleState'];
 export type LifecycleSummary = components['schemas']['LifecycleSummary'];
 export type LifecycleTransition = components['schemas']['LifecycleTransition'];
+export type ListedPhase = components['schemas']['ListedPhase'];
+export type LiveJobsCheck = components['schemas']['LiveJobsCheck'];
+export type LiveStateCheck = components['schemas']['LiveStateCheck'];
 export type LogCount = components['schemas']['LogCount'];
 export type LogLine = components['schemas']['LogLine'];
 export type LogLineGiven = components['schemas']['LogLineGiven'];
@@ -3522,11 +4253,13 @@ export type NewWebhookFilter = components['schemas']['NewWebhookFilter'];
 export type NextTransition = components['schemas']['NextTransition'];
 export type Node = components['schemas']['Node'];
 export type NotFound = components['schemas']['NotFound'];
+export type ObstacleExample = components['schemas']['ObstacleExample'];
 export type Outcome = components['schemas']['Outcome'];
 export type Overlap = components['schemas']['Overlap'];
 export type Overloaded = components['schemas']['Overloaded'];
 export type PartialBody = components['schemas']['PartialBody'];
 export type PartialReport = components['schemas']['PartialReport'];
+export type Pause = components['schemas']['Pause'];
 export type PausedQueue = components['schemas']['PausedQueue'];
 export type Percentiles = components['schemas']['Percentiles'];
 export type Phase = components['schemas']['Phase'];
@@ -3537,8 +4270,12 @@ export type ProblemCode = components['schemas']['ProblemCode'];
 export type ProgressBody = components['schemas']['ProgressBody'];
 export type ProgressReport = components['schemas']['ProgressReport'];
 export type Queue = components['schemas']['Queue'];
+export type QueueFull = components['schemas']['QueueFull'];
+export type QueueStats = components['schemas']['QueueStats'];
 export type RangeNotSatisfiable = components['schemas']['RangeNotSatisfiable'];
+export type RateLimit = components['schemas']['RateLimit'];
 export type RateLimited = components['schemas']['RateLimited'];
+export type RateLimitGiven = components['schemas']['RateLimitGiven'];
 export type Readiness = components['schemas']['Readiness'];
 export type ReasonCode = components['schemas']['ReasonCode'];
 export type Redrive = components['schemas']['Redrive'];
@@ -3547,14 +4284,21 @@ export type RejectBody = components['schemas']['RejectBody'];
 export type RejectReport = components['schemas']['RejectReport'];
 export type ReleaseBody = components['schemas']['ReleaseBody'];
 export type ReleaseReport = components['schemas']['ReleaseReport'];
+export type ReplayObstacle = components['schemas']['ReplayObstacle'];
 export type Report = components['schemas']['Report'];
 export type ReportBatch = components['schemas']['ReportBatch'];
 export type ReportResult = components['schemas']['ReportResult'];
 export type ReportResults = components['schemas']['ReportResults'];
+export type Resource = components['schemas']['Resource'];
+export type ResourceLimits = components['schemas']['ResourceLimits'];
+export type ResourcePause = components['schemas']['ResourcePause'];
+export type ResourceResume = components['schemas']['ResourceResume'];
 export type Role = components['schemas']['Role'];
 export type RowCursor = components['schemas']['RowCursor'];
 export type Schedule = components['schemas']['Schedule'];
 export type ScheduledJob = components['schemas']['ScheduledJob'];
+export type Sequence = components['schemas']['Sequence'];
+export type SetResourceLimits = components['schemas']['SetResourceLimits'];
 export type Signal = components['schemas']['Signal'];
 export type Span = components['schemas']['Span'];
 export type SpanShown = components['schemas']['SpanShown'];
@@ -3563,8 +4307,12 @@ export type StartBody = components['schemas']['StartBody'];
 export type StartReport = components['schemas']['StartReport'];
 export type StateStats = components['schemas']['StateStats'];
 export type Stats = components['schemas']['Stats'];
+export type StatsHistory = components['schemas']['StatsHistory'];
+export type StatsPeriod = components['schemas']['StatsPeriod'];
+export type StatsStep = components['schemas']['StatsStep'];
 export type StoreUnavailable = components['schemas']['StoreUnavailable'];
 export type StreamCursor = components['schemas']['StreamCursor'];
+export type StreamToken = components['schemas']['StreamToken'];
 export type SucceedBody = components['schemas']['SucceedBody'];
 export type SucceedReport = components['schemas']['SucceedReport'];
 export type Telemetry = components['schemas']['Telemetry'];
@@ -3573,15 +4321,20 @@ export type TimestampGiven = components['schemas']['TimestampGiven'];
 export type TooLarge = components['schemas']['TooLarge'];
 export type TransitionStats = components['schemas']['TransitionStats'];
 export type Trigger = components['schemas']['Trigger'];
+export type TryLifecycle = components['schemas']['TryLifecycle'];
 export type Type = components['schemas']['Type'];
+export type TypeHour = components['schemas']['TypeHour'];
 export type TypeStats = components['schemas']['TypeStats'];
 export type Unauthenticated = components['schemas']['Unauthenticated'];
 export type UnknownType = components['schemas']['UnknownType'];
 export type UnsupportedMediaType = components['schemas']['UnsupportedMediaType'];
 export type ValidationFailed = components['schemas']['ValidationFailed'];
 export type WaitingFor = components['schemas']['WaitingFor'];
+export type WaitsFor = components['schemas']['WaitsFor'];
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookFilter = components['schemas']['WebhookFilter'];
+export type WebhookReplay = components['schemas']['WebhookReplay'];
+export type WhatIf = components['schemas']['WhatIf'];
 export type Worker = components['schemas']['Worker'];
 export type ResponseDuplicate = components['responses']['Duplicate'];
 export type ResponseForbidden = components['responses']['Forbidden'];
@@ -3599,10 +4352,12 @@ export type ResponseOverloadedOrStoreUnavailable = components['responses']['Over
 export type ResponsePreconditionFailed = components['responses']['PreconditionFailed'];
 export type ResponseRangeNotSatisfiable = components['responses']['RangeNotSatisfiable'];
 export type ResponseRateLimited = components['responses']['RateLimited'];
+export type ResponseRateLimitedOrQueueFull = components['responses']['RateLimitedOrQueueFull'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
 export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
 export type ResponseUnknownTypeOrIdempotencyMismatch = components['responses']['UnknownTypeOrIdempotencyMismatch'];
 export type ResponseUnknownTypeOrValidationFailedOrGuardRejectedOrIdempotencyMismatch = components['responses']['UnknownTypeOrValidationFailedOrGuardRejectedOrIdempotencyMismatch'];
+export type ResponseUnknownTypeOrValidationFailedOrIdempotencyMismatch = components['responses']['UnknownTypeOrValidationFailedOrIdempotencyMismatch'];
 export type ResponseUnsupportedMediaType = components['responses']['UnsupportedMediaType'];
 export type ResponseValidationFailedOrIdempotencyMismatch = components['responses']['ValidationFailedOrIdempotencyMismatch'];
 export type $defs = Record<string, never>;
@@ -3743,6 +4498,11 @@ export interface operations {
             header?: {
                 /** @description 1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time. */
                 "Idempotency-Key"?: string;
+                /**
+                 * @description What the worker says about itself, for `GET /api/workers`: how many jobs it runs at once, its host and its version. Other members are ignored.
+                 * @example slots=8; host="gpu-1"; version="1.2.0"
+                 */
+                "Tenure-Worker"?: string;
             };
             path?: never;
             cookie?: never;
@@ -3806,7 +4566,7 @@ export interface operations {
                 /** @description With this outcome. */
                 outcome?: components["schemas"]["Outcome"];
                 /** @description In this phase. */
-                phase?: components["schemas"]["Phase"];
+                phase?: components["schemas"]["ListedPhase"];
                 /** @description In this queue. */
                 queue?: components["schemas"]["Name"];
                 /** @description With this reason, such as `exhausted_retries`. */
@@ -4019,7 +4779,12 @@ export interface operations {
                 /** @description With this outcome. */
                 outcome?: components["schemas"]["Outcome"];
                 /** @description In this phase. */
-                phase?: components["schemas"]["Phase"];
+                phase?: components["schemas"]["ListedPhase"];
+                /**
+                 * @description A query.
+                 * @example state:failed,dead since:2h
+                 */
+                q?: string;
                 /** @description In this queue. */
                 queue?: components["schemas"]["Name"];
                 /** @description Retries of this job. */
@@ -4042,11 +4807,13 @@ export interface operations {
             /** @description A page of jobs. */
             200: {
                 headers: {
+                    /** @description How many jobs were examined, if the query looks into jobs. */
+                    "Tenure-Examined-Jobs"?: number;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        jobs: components["schemas"]["Job"][];
+                        jobs: (components["schemas"]["Job"] | components["schemas"]["JobRequest"])[];
                         /** @description Null at the end. */
                         next_cursor: components["schemas"]["Cursor"] | null;
                     };
@@ -4129,7 +4896,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["UnknownTypeOrValidationFailedOrGuardRejectedOrIdempotencyMismatch"];
-            429: components["responses"]["RateLimited"];
+            429: components["responses"]["RateLimitedOrQueueFull"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["OverloadedOrStoreUnavailable"];
@@ -4150,13 +4917,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The job. */
+            /** @description The job, or its request. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Job"];
+                    "application/json": components["schemas"]["Job"] | components["schemas"]["JobRequest"];
                 };
             };
             400: components["responses"]["Malformed"];
@@ -4897,7 +5664,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["IdempotencyMismatch"];
+            422: components["responses"]["ValidationFailedOrIdempotencyMismatch"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5341,7 +6108,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["IdempotencyMismatch"];
+            422: components["responses"]["ValidationFailedOrIdempotencyMismatch"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5605,6 +6372,8 @@ export interface operations {
             query?: {
                 /** @description The same for clients that cannot set the header: the id of the last event received. */
                 after?: components["schemas"]["StreamCursor"];
+                /** @description A token of `POST /api/jobs/{id}/stream-token`, instead of a credential in the header, which a browser's `EventSource` cannot send. */
+                token?: string;
             };
             header?: {
                 /** @description Continue after this event. Browsers send it when they reconnect. */
@@ -5642,6 +6411,47 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    create_stream_token: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The job's id.
+                 * @example 019a8b7e-4c00-7d2a-9f31-5b6c7d8e9f00
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamToken"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["IdempotencyMismatch"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6128,6 +6938,57 @@ export interface operations {
             503: components["responses"]["OverloadedOrStoreUnavailable"];
         };
     };
+    try_lifecycle: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The lifecycle.
+                 * @example distributed
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "since": "1d",
+                 *       "source": "name = \"distributed\"\nversion = 2\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TryLifecycle"];
+            };
+        };
+        responses: {
+            /** @description What would have changed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIf"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailedOrIdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
     list_queues: {
         parameters: {
             query?: never;
@@ -6299,6 +7160,260 @@ export interface operations {
             503: components["responses"]["OverloadedOrStoreUnavailable"];
         };
     };
+    list_resources: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string;
+                /** @description At most this many. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The declared resources. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Null at the end. */
+                        next_cursor: components["schemas"]["Cursor"] | null;
+                        resources: components["schemas"]["Resource"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    get_resource: {
+        parameters: {
+            query?: {
+                /** @description Only the bucket of this key. */
+                key?: components["schemas"]["FlowKey"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The resource.
+                 * @example openai
+                 */
+                name: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    set_resource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The resource.
+                 * @example openai
+                 */
+                name: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "running": 5
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetResourceLimits"];
+            };
+        };
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailedOrIdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    reset_resource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The resource.
+                 * @example openai
+                 */
+                name: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    pause_resource: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The resource.
+                 * @example openai
+                 */
+                name: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "for": "30s",
+                 *       "key": "acme"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResourcePause"];
+            };
+        };
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailedOrIdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    resume_resource: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The resource.
+                 * @example openai
+                 */
+                name: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["ResourceResume"];
+            };
+        };
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailedOrIdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
     list_schedules: {
         parameters: {
             query?: never;
@@ -6429,6 +7544,57 @@ export interface operations {
             503: components["responses"]["OverloadedOrStoreUnavailable"];
         };
     };
+    replace_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The schedule's id.
+                 * @example nightly
+                 */
+                id: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "cron": "0 4 * * *",
+                 *       "job": {
+                 *         "type": "index"
+                 *       },
+                 *       "timezone": "Europe/Berlin"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewSchedule"];
+            };
+        };
+        responses: {
+            /** @description The schedule. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["UnknownTypeOrValidationFailedOrIdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
     delete_schedule: {
         parameters: {
             query?: never;
@@ -6546,9 +7712,170 @@ export interface operations {
             503: components["responses"]["OverloadedOrStoreUnavailable"];
         };
     };
-    get_stats: {
+    run_schedule: {
         parameters: {
             query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time. */
+                "Idempotency-Key"?: string;
+                /**
+                 * @description `return=minimal` (RFC 7240): the answer has no body, or only the id of what is new. Other preferences are ignored.
+                 * @example return=minimal
+                 */
+                Prefer?: string;
+            };
+            path: {
+                /**
+                 * @description The schedule's id.
+                 * @example nightly
+                 */
+                id: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job that was created with this key before. */
+            200: {
+                headers: {
+                    /** @description The call had been made before; nothing changed. */
+                    "Idempotent-Replayed": "true";
+                    /** @description The preference was followed. */
+                    "Preference-Applied"?: "return=minimal";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"] | components["schemas"]["JobBrief"];
+                };
+            };
+            /** @description The new job. */
+            202: {
+                headers: {
+                    /** @description The path of what was created. */
+                    Location: string;
+                    /** @description The preference was followed. */
+                    "Preference-Applied"?: "return=minimal";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"] | components["schemas"]["JobBrief"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["InsufficientCredits"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Duplicate"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["UnknownTypeOrValidationFailedOrGuardRejectedOrIdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    list_sequences: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string;
+                /** @description Only halted ones. */
+                halted?: boolean;
+                /** @description At most this many. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sequences with unfinished jobs, and halted ones. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Null at the end. */
+                        next_cursor: components["schemas"]["Cursor"] | null;
+                        sequences: components["schemas"]["Sequence"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    resume_sequence: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The key.
+                 * @example account-7
+                 */
+                key: components["schemas"]["FlowKey"];
+                /**
+                 * @description The type.
+                 * @example apply_change
+                 */
+                type: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sequence. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sequence"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["InvalidTransition"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    get_stats: {
+        parameters: {
+            query?: {
+                /** @description From this time on, at most 90 days ago. */
+                from?: components["schemas"]["TimestampGiven"];
+                /** @description Of this queue. Not together with `type`. */
+                queue?: components["schemas"]["Name"];
+                /** @description Up to now. Not together with `from`. */
+                range?: "1h" | "6h" | "24h" | "7d" | "30d" | "90d";
+                /** @description Of this type. `*` has the types that are not counted separately. */
+                type?: components["schemas"]["Name"];
+                /** @description Before this time, with `from`; without it, up to now. */
+                until?: components["schemas"]["TimestampGiven"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6815,6 +8142,47 @@ export interface operations {
             503: components["responses"]["OverloadedOrStoreUnavailable"];
         };
     };
+    disable_webhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The webhook's id.
+                 * @example billing
+                 */
+                id: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailedOrIdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
     enable_webhook: {
         parameters: {
             query?: never;
@@ -6832,6 +8200,56 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailedOrIdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["OverloadedOrStoreUnavailable"];
+        };
+    };
+    replay_webhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The webhook's id.
+                 * @example billing
+                 */
+                id: components["schemas"]["Name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "since": "1h"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookReplay"];
+            };
+        };
         responses: {
             /** @description The webhook. */
             200: {

@@ -129,7 +129,7 @@ test("late answers delay the worker only", async () => {
 });
 
 test("a server that is killed and started again does not stop the worker", async () => {
-  const own = await startServer({ config: CONFIG });
+  const own = await startServer({ config: CONFIG, store: "embedded" });
   try {
     const type = freshType();
     const [running, go] = [deferred(), deferred()];

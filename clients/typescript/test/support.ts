@@ -1,7 +1,9 @@
 /** What the tests share: a server, running workers, and a wait for conditions. */
 
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import pg from "pg";
 import { Client, Worker } from "tenure";
 import type { Logger, WorkerOptions, wire } from "tenure";
 import { startServer } from "tenure/testing";
@@ -56,11 +58,22 @@ export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T)
   return { promise, resolve };
 }
 
-/** A server for the tests of a file. */
+/** The URL of a new database on the server that `cargo xtask test` names in TENURE_TEST_POSTGRES. */
+export async function newDatabase(): Promise<string> {
+  const server = process.env.TENURE_TEST_POSTGRES ?? "";
+  const name = `sdk_${randomUUID().replaceAll("-", "")}`;
+  const admin = new pg.Client({ connectionString: server });
+  await admin.connect();
+  await admin.query(`create database ${name}`);
+  await admin.end();
+  return `${server.replace(/\/[^/]*$/, "")}/${name}`;
+}
+
+/** A server for the tests of a file, on the store of this run. */
 export function useServer(config = CONFIG): { server: () => TestServer; client: () => Client } {
   let server: TestServer | undefined;
   beforeAll(async () => {
-    server = await startServer({ config });
+    server = await startServer({ config, store: process.env.TENURE_TEST_STORE === "postgres" ? await newDatabase() : "embedded" });
   });
   afterAll(() => server?.stop());
   const running = () => {

@@ -64,13 +64,20 @@ describe("a lease", () => {
     expect([local.ends, local.heartbeatAt]).toEqual([58_000, 40_000]);
     // More than half was left, so it was not renewed by much.
     local.renew(lease(63), 31_000);
-    expect(local.ends).toBe(60_000);
+    expect(local.ends).toBe(61_000);
     // The server's clock was set forward: two heartbeats at most.
     local.renew(lease(900), 50_000);
     expect(local.ends).toBe(90_000);
     // The server's clock was set back: the end stays.
     local.renew(lease(100), 60_000);
     expect(local.ends).toBe(90_000);
+  });
+
+  test("that was granted late is not shortened for good", () => {
+    // The claim was sent at 0 and granted at 20 by the server's clock.
+    const local = new LocalLease(lease(60), 0);
+    local.renew(lease(60), 20_000);
+    expect(local.ends).toBe(50_000);
   });
 
   test("of unknown age has half of its time left", () => {

@@ -55,6 +55,21 @@ describe("how an attempt ends", () => {
     expect(job).toMatchObject({ state: "failed", retry_count: 1, error: { code: "BROKEN", message: "no way", class: "permanent" } });
   });
 
+  test("an error without a class is transient, with its code or its name", async () => {
+    const missing = Object.assign(new Error("no such file"), { code: "ENOENT" });
+    const job = await finished((job) => {
+      if (job.attempt === 1) throw new RangeError("too far");
+      if (job.attempt === 2) throw missing;
+      // eslint-disable-next-line @typescript-eslint/only-throw-error
+      throw "only a text";
+    });
+    const failures = [];
+    for await (const event of client().history(job.id)) {
+      if (event.trigger === "fail") failures.push(event.payload.error);
+    }
+    expect(failures.slice(0, 3)).toMatchObject([{ code: "RangeError" }, { code: "ENOENT" }, { code: "ERROR" }]);
+  });
+
   test("a rejection", async () => {
     const job = await finished(() => {
       throw new Reject("not allowed");
@@ -222,7 +237,7 @@ describe("stop", () => {
     const { id } = await client().create({ type: "brisk" });
     await running.promise;
     expect((await client().cancel(id, { mode: "hard" })).state).toBe("cancelled");
-    expect(["hard_cancel", "lease_lost"]).toContain(await lost.promise);
+    expect(await lost.promise).toBe("hard_cancel");
     expect(await client().get(id)).toMatchObject({ state: "cancelled", result: null });
   });
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import metadata
 from typing import Any
 
 from ._async_client import AsyncClient
@@ -93,6 +96,16 @@ async def run(
                 task.cancel()
 
 
+def about(slots: int) -> str:
+    """What a worker says about itself with each claim: `slots=8; host="gpu-1"; version="tenure-python/0.1.0"`."""
+    host = re.sub(r'[^!-~]|[";=]', "", socket.gethostname())[:100]
+    try:
+        version = metadata.version("tenure")
+    except metadata.PackageNotFoundError:
+        version = "unknown"
+    return f'slots={slots}; host="{host}"; version="tenure-python/{version}"'
+
+
 class ClaimLoop:
     def __init__(self, settings: Settings, handles: WorkerHandles, handler_loop: asyncio.AbstractEventLoop) -> None:
         self._settings, self._handles, self._handler_loop = settings, handles, handler_loop
@@ -100,6 +113,7 @@ class ClaimLoop:
         # Jobs whose final report is not answered yet.
         self._open_jobs = Counter(0)
         self._wait_max = settings.wait
+        self._about = about(settings.slots)
 
     async def claim_until(self, draining: asyncio.Event) -> None:
         drain = asyncio.ensure_future(draining.wait())
@@ -140,7 +154,7 @@ class ClaimLoop:
         while True:
             sent_at = time.monotonic()
             try:
-                jobs = await self._handles.client._claim_each(claim, self._wait_max)
+                jobs = await self._handles.client._claim_each(claim, self._wait_max, self._about)
             except TenureError as error:
                 if not error.is_retryable:
                     raise
@@ -228,7 +242,7 @@ class ClaimLoop:
         """Repeats an unanswered claim, and releases the jobs that it got."""
         again = {**claim, "max": 1, "wait": "0s"}
         try:
-            jobs = await asyncio.wait_for(self._handles.client._claim_each(again, 0), 5)
+            jobs = await asyncio.wait_for(self._handles.client._claim_each(again, 0, self._about), 5)
         except (TenureError, asyncio.TimeoutError):
             return
         for job in jobs:

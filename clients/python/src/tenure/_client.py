@@ -52,6 +52,7 @@ from ._wire import (
     Report,
     Schedule,
     Stats,
+    StreamToken,
     Webhook,
     WorkerStatus,
 )
@@ -192,6 +193,17 @@ class Client:
     def explain(self, job: str) -> Explanation:
         """Why a job is in its state, and what can happen next."""
         return self._get(Explanation, "/api/jobs/{}/explain", job)
+
+    def stream_token(self, job: str) -> StreamToken:
+        """A token with which a browser opens the stream of this job, and nothing else.
+
+        It is valid for 5 minutes, and for reconnects of the stream.
+
+        >>> job = client.create("hello")
+        >>> (client.stream_token(job.id)).token[:4]
+        'tns_'
+        """
+        return self._change(StreamToken, "/api/jobs/{}/stream-token", job)
 
     def cancel(self, job: str, mode: CancelMode = "soft", reason: str | None = None) -> JobRecord:
         """Cancels a job, or asks its worker to stop."""
@@ -657,8 +669,12 @@ class Client:
     def _create_batch(self, jobs: Sequence[KeyedJob]) -> builtins.list[JobRecord | Problem]:
         return _results(JobRecord, self._transport.send(_batch(jobs)), len(jobs))
 
-    def _claim_each(self, body: Mapping[str, Any], wait: float) -> builtins.list[JobRecord | UnreadableJob]:
-        answer = self._transport.send(request("POST", "/api/claims", json=body, timeout=wait + 10))
+    def _claim_each(
+        self, body: Mapping[str, Any], wait: float, about: str | None = None
+    ) -> builtins.list[JobRecord | UnreadableJob]:
+        headers = {} if about is None else {"tenure-worker": about}
+        sent = request("POST", "/api/claims", json=body, timeout=wait + 10, headers=headers)
+        answer = self._transport.send(sent)
         return read_claimed(answer.body)
 
     def _reports_within(self, body: bytes, count: int, timeout: float) -> builtins.list[dict[str, Any] | Problem]:

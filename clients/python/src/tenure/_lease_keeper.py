@@ -79,12 +79,19 @@ class LocalLease:
         return self.ends <= time.monotonic()
 
     def renew(self, lease: Lease | None, sent_at: float) -> None:
-        """A heartbeat sent at `sent_at` was accepted. The end moves by as much as it moved by the server's clock."""
+        """A heartbeat sent at `sent_at` was accepted. The end moves by as much as it moved by the server's clock.
+
+        That keeps the time that passed between the claim and the grant for good, so it is at least the end of a lease
+        of unknown age.
+        """
         expires_at = _unix_time(lease.expires_at) if lease else None
+        least = sent_at + min(self.ttl / 2, 2 * self.heartbeat)
         if expires_at is None or self.expires_at is None:
-            self.ends = sent_at + min(self.ttl / 2, 2 * self.heartbeat)
+            self.ends = least
         elif expires_at >= self.expires_at:
-            self.ends = min(sent_at + self.span, self.ends + expires_at - self.expires_at)
+            self.ends = min(sent_at + self.span, max(least, self.ends + expires_at - self.expires_at))
+        else:
+            self.ends = max(least, self.ends)
         self.expires_at = expires_at or self.expires_at
         self.heartbeat_at = sent_at + self.heartbeat
 
@@ -199,7 +206,7 @@ class LeaseKeeper:
                 _apply(kept, result, sent_at)
             elif result.is_lease_conflict or result.status == 404:
                 log.warning("lease lost: job=%s fence=%d error=%s", *key, result)
-                # The server revokes a lease when it ends the job; the job goes to no other worker.
+                # Revoked: the server has ended the attempt (cancelled, dead-lettered or timed out).
                 is_revoked = result.members.get("cause") == "revoked"
                 kept.held.stop_signal.strengthen(Stop.HARD_CANCEL if is_revoked else Stop.LEASE_LOST)
                 del self._leases[key]

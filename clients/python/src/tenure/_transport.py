@@ -132,8 +132,13 @@ class Server:
         headers = {"user-agent": "tenure-python"}
         if self.key:
             headers["authorization"] = f"Bearer {self.key}"
+        url = self.url
+        if self.key:
+            # httpx would send the user and password of the URL instead of the key.
+            parts = urlsplit(url)
+            url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
         return {
-            "base_url": self.url,
+            "base_url": url,
             "headers": headers,
             # Without TLS no certificates are needed, and a proxy is no help on this machine.
             "verify": self.url.startswith("https:"),

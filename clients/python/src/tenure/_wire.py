@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 CancelMode = Literal["soft", "hard"]
 Category = Literal["validation", "queue", "engine", "system"]
 Class = Literal["transient", "permanent", "validation", "lease_conflict"]
+ListedPhase = Literal["ready", "held", "active", "waiting", "final", "refused"]
 Misfire = Literal["skip", "once", "all"]
 Outcome = Literal["succeeded", "partial", "failed", "cancelled", "rejected", "dead"]
 Overlap = Literal["allow", "skip"]
 Phase = Literal["ready", "held", "active", "waiting", "final"]
-ProblemCode = Literal["malformed", "unauthenticated", "insufficient_credits", "forbidden", "not_found", "method_not_allowed", "invalid_transition", "lease_conflict", "duplicate", "precondition_failed", "too_large", "unsupported_media_type", "range_not_satisfiable", "misdirected", "headers_too_large", "unknown_type", "validation_failed", "guard_rejected", "idempotency_mismatch", "rate_limited", "internal", "overloaded", "store_unavailable"]
+ProblemCode = Literal["malformed", "unauthenticated", "insufficient_credits", "forbidden", "not_found", "method_not_allowed", "invalid_transition", "lease_conflict", "duplicate", "precondition_failed", "too_large", "unsupported_media_type", "range_not_satisfiable", "misdirected", "headers_too_large", "unknown_type", "validation_failed", "guard_rejected", "idempotency_mismatch", "rate_limited", "queue_full", "internal", "overloaded", "store_unavailable"]
 ReasonCode = Literal["parse_error", "validation_failed", "dependency_unavailable", "timeout", "exhausted_retries", "policy_violation", "infrastructure_failure", "compensation_failed"]
 Role = Literal["producer", "worker", "operator", "viewer", "admin"]
 Stage = Literal["fetch", "input", "exec", "output", "commit"]
@@ -76,11 +77,14 @@ class Asset:
 @dataclass(frozen=True, kw_only=True)
 class Attention:
     """Something that an operator should look at."""
+    action: str
+    """What to do, in a few words."""
     link: str
     """The dashboard page on which it can be seen and resolved."""
+    severity: Literal["warning", "critical"]
     since: str | None
     text: str
-    what: Literal["dead_letters", "nobody_waits", "overlong", "paused_queue", "webhook", "schedule", "node_gone"]
+    what: Literal["dead_letters", "failing_type", "nobody_waits", "old_ready", "backlog", "overlong", "paused_queue", "lost_leases", "webhook", "schedule", "slow_store", "node_gone"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +98,22 @@ class AuditLine:
     job_id: str | None
     reason: str | None
     ts: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bucket:
+    """One bucket of a resource."""
+    key: str | None
+    """Null if the resource has no key."""
+    paused: bool
+    paused_until: str | None
+    """Null if it is not paused, or until it is resumed."""
+    running: int
+    """Units of live leases."""
+    tokens: int | None
+    """Whole tokens; null without a rate."""
+    waiting: int
+    """Unfinished jobs."""
 
 
 class Cancel(TypedDict):
@@ -199,7 +219,7 @@ class DeadLetterFilter(TypedDict):
     """Of this lifecycle."""
     outcome: NotRequired[Outcome | None]
     """With this outcome."""
-    phase: NotRequired[Phase | None]
+    phase: NotRequired[ListedPhase | None]
     """In this phase."""
     queue: NotRequired[str | None]
     """In this queue."""
@@ -240,6 +260,26 @@ class ErasureProgress:
     unfinished: int
     """Jobs that are deleted when they are finished."""
     user_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorStats:
+    """Failed attempts with the same error code and normalised message."""
+    code: str
+    count: int
+    first_at: str
+    job_id: str
+    last_at: str
+    message: str
+    """The message of the last one, shortened."""
+    minutes: list[int]
+    retried: int
+    """Those that another attempt follows."""
+    signature: str
+    """The message with `#` for numbers and ids."""
+    types: list[str]
+    users: list[str]
+    """At most ten of the users whose jobs failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,12 +328,16 @@ class Explanation:
     type: str
     waiting_for: list[WaitingFor]
     """What must happen before the job moves on."""
+    waits_for: list[WaitsFor]
+    """What flow control makes the job wait for."""
 
 
 class FailBody(TypedDict):
     error: JobErrorGiven
     fence: int
     """The fence of the lease."""
+    pause: NotRequired[Pause | None]
+    """No lease of the bucket that the job uses of this resource is granted for a time, for example because the service behind it asked to wait."""
     retry_after: NotRequired[str | None]
     """Replaces the backoff."""
     worker: str
@@ -305,6 +349,8 @@ class FailReport(TypedDict):
     fence: int
     """The fence of the lease."""
     job: str
+    pause: NotRequired[Pause | None]
+    """No lease of the bucket that the job uses of this resource is granted for a time, for example because the service behind it asked to wait."""
     retry_after: NotRequired[str | None]
     """Replaces the backoff."""
     verb: Literal["fail"]
@@ -326,6 +372,14 @@ class FailureStats:
 @dataclass(frozen=True, kw_only=True)
 class Flow:
     """The keys of flow control that apply to a job. What does not apply is absent."""
+    batch: str | None = None
+    """The key of its groups; empty if the type's groups have no key."""
+    resources: dict[str, str | None] | None = None
+    """The resources that each lease of the job uses, with the key of the bucket; null if the resource has no key."""
+    sequence: str | None = None
+    """The key of its sequence."""
+    share: str | None = None
+    """The key of its share of the queue."""
     unique: str | None = None
     """The unique key."""
 
@@ -380,6 +434,39 @@ class HeldJob:
     job_id: str
     state: str
     type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoriesCheck:
+    """How finished jobs would have ended."""
+    complete: bool
+    """Whether these are all jobs that finished in the period. Otherwise they are some from each twentieth of it."""
+    examined: int
+    """At most 5,000."""
+    obstacles: list[ReplayObstacle]
+    """The first events that histories could not follow, the most frequent first."""
+    results: list[HistoryCheck]
+    """The most frequent first."""
+    skipped: int
+    """Those with over 1,000 events, of an unknown version, or deleted meanwhile."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryCheck:
+    """Histories with the same end, and the same end under the other version."""
+    early: int
+    """Those that would have ended before their last events."""
+    end: Literal["finished", "unfinished", "stopped"]
+    """`stopped`: an event could not be followed. `unfinished`: after all events, the job would be live."""
+    examples: list[str]
+    """Ids of some of these jobs."""
+    jobs: int
+    new_outcome: Outcome | None
+    """Null if the job would not be finished."""
+    new_state: str | None
+    """Null if the replay stopped."""
+    outcome: Outcome
+    state: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -454,6 +541,8 @@ class JobRecord:
     """The owner."""
     worker: str | None
     """The current or last holder of the lease; null in a ready state."""
+    group: str | None = None
+    """The group in which the job was claimed, if the type's jobs are claimed in groups. Only for the holder."""
     traceparent: str | None = None
     """W3C trace context to continue. Only in answers to a claim."""
     ignored: bool | None = None
@@ -542,7 +631,7 @@ class JobFilter(TypedDict):
     """Of this lifecycle."""
     outcome: NotRequired[Outcome | None]
     """With this outcome."""
-    phase: NotRequired[Phase | None]
+    phase: NotRequired[ListedPhase | None]
     """In this phase."""
     queue: NotRequired[str | None]
     """In this queue."""
@@ -556,6 +645,28 @@ class JobFilter(TypedDict):
     """Of this user."""
     worker: NotRequired[str | None]
     """Held by this worker, now or last."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRequest:
+    """A job that was requested in SQL and does not exist: not taken in yet, refused, or answered with another job."""
+    correlation_id: str
+    """Given by the request; otherwise the job's own id."""
+    id: str
+    job_id: str | None = None
+    """The job that idempotency or `unique` answered with, if `phase` is `merged`."""
+    phase: Literal["intake", "refused", "merged"]
+    problem: Problem | None = None
+    """Why it was refused."""
+    queue: str | None
+    """Null if the request has none and is not taken in yet, or its type is unknown."""
+    refused_at: str | None = None
+    requested_at: str
+    """The time of the call in SQL."""
+    state: None
+    """Always null: the job has no state."""
+    type: str
+    user_id: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -704,6 +815,32 @@ class LifecycleTransition:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LiveJobsCheck:
+    """Which live jobs could continue."""
+    could_continue: int
+    """Of those that were examined."""
+    examined: int
+    """At most 10,000, newest first of each phase."""
+    jobs: int
+    states: list[LiveStateCheck]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveStateCheck:
+    """The live jobs of a version in one state."""
+    counterpart: Phase | None
+    """The phase of the state with that name under the other version. Null if it has no such state."""
+    examples: list[str]
+    """Ids of some of these jobs."""
+    jobs: int
+    phase: Phase
+    reasons: list[str]
+    """Why they could not continue; empty if they could."""
+    state: str
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class LogCount:
     """How many log lines a job has."""
     lines: int
@@ -754,7 +891,12 @@ class Minutes:
     """Counts by minute."""
     created: list[int]
     failed: list[int]
+    """Failed attempts, retried or not."""
+    failed_jobs: list[int]
+    """Jobs that ended as failed or dead."""
     finished: list[int]
+    succeeded: list[int]
+    """Jobs that ended as succeeded or partial."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -871,7 +1013,7 @@ class NewLogLines(TypedDict):
 
 
 class NewSchedule(TypedDict):
-    """A schedule to create."""
+    """A schedule to create, or its new values."""
     cron: str
     """Five fields: minute, hour, day of month, month, day of week. An expression that never matches is refused."""
     id: NotRequired[str | None]
@@ -946,6 +1088,13 @@ class Node:
     version: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class ObstacleExample:
+    """An event that a replay could not follow."""
+    job_id: str
+    seq: int
+
+
 class PartialBody(TypedDict):
     error: NotRequired[JobErrorGiven | None]
     """What went wrong. With a success: a flaw that did not stop the work."""
@@ -966,6 +1115,15 @@ class PartialReport(TypedDict):
     result: NotRequired[Any]
     """The result of the work: any JSON, at most 1 MiB."""
     verb: Literal["partial"]
+
+
+Pause = TypedDict(
+    "Pause",
+    {
+        "for": "str",
+        "resource": "str",
+    },
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1023,6 +1181,47 @@ class Queue:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QueueStats:
+    """One queue."""
+    depth: list[int]
+    """Ready jobs at the end of each of the last 60 minutes; the current minute is last."""
+    drains_in_ms: int | None
+    """Time until no job is ready at this rate; null if the queue is empty or does not shrink."""
+    in_per_minute: float
+    """Jobs that became ready per minute, over the last five full minutes."""
+    name: str
+    oldest_ready: str | None
+    """When its oldest ready job became claimable."""
+    out_per_minute: float
+    """Jobs that were claimed or ended while ready, per minute."""
+    paused: bool
+    paused_by: str | None
+    """Who paused it, if that is known."""
+    paused_since: str | None
+    ready: int
+    running: int
+    waiting: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateLimit:
+    """A token bucket."""
+    burst: int
+    """Tokens of a full bucket."""
+    count: int
+    """Tokens in each span."""
+    per: str
+
+
+class RateLimitGiven(TypedDict):
+    """A token bucket."""
+    burst: NotRequired[int | None]
+    """Default: `count`."""
+    count: int
+    per: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Readiness:
     """The store answers."""
     ready: bool
@@ -1069,6 +1268,8 @@ class ReleaseBody(TypedDict):
     """How long the job cannot be claimed again."""
     fence: int
     """The fence of the lease."""
+    pause: NotRequired[Pause | None]
+    """No lease of the bucket that the job uses of this resource is granted for a time, for example because the service behind it asked to wait."""
     worker: str
     """The holder of the lease."""
 
@@ -1081,7 +1282,22 @@ class ReleaseReport(TypedDict):
     fence: int
     """The fence of the lease."""
     job: str
+    pause: NotRequired[Pause | None]
+    """No lease of the bucket that the job uses of this resource is granted for a time, for example because the service behind it asked to wait."""
     verb: Literal["release"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayObstacle:
+    """Why histories could not follow an event."""
+    detail: str
+    examples: list[ObstacleExample]
+    jobs: int
+    recorded_state: str
+    """The state that the recorded event left."""
+    state: str
+    """The state in which the replay was."""
+    trigger: str
 
 
 class ReportBatch(TypedDict):
@@ -1100,6 +1316,49 @@ class ReportResult:
 @dataclass(frozen=True, kw_only=True)
 class ReportResults:
     results: list[ReportResult]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resource:
+    """A resource, its limits, and its buckets that are in use."""
+    buckets: list[Bucket]
+    """Buckets with a lease, an unfinished job, missing tokens or a pause: the 100 busiest."""
+    key: str | None
+    """The expression of which each value has a bucket; null if there is one bucket."""
+    limits: ResourceLimits
+    """The limits of each bucket that are in force."""
+    name: str
+    origin: Literal["file", "override"]
+    """Whether the limits are those of the file, or an operator has overridden them."""
+    paused: bool
+    """Whether all buckets are paused, future ones too."""
+    paused_until: str | None
+    """When that pause ends; null if it is not paused, or until it is resumed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceLimits:
+    """Limits of each bucket of a resource. Null is no limit."""
+    rate: RateLimit | None
+    running: int | None
+    """Units of live leases at once, over all nodes."""
+    waiting: int | None
+    """Unfinished jobs. More are refused at creation."""
+
+
+ResourcePause = TypedDict(
+    "ResourcePause",
+    {
+        "for": "NotRequired[str | None]",
+        "key": "NotRequired[str | None]",
+    },
+)
+
+
+class ResourceResume(TypedDict):
+    """What to resume."""
+    key: NotRequired[str | None]
+    """The bucket of this key; default: all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1140,6 +1399,32 @@ class ScheduledJob:
     user_id: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sequence:
+    """A sequence: jobs of a type with one key, of which the first unfinished one can be claimed."""
+    first_job_id: str | None
+    """The first unfinished job."""
+    halted: bool
+    """Whether a failure stopped it until it is resumed."""
+    halted_at: str | None
+    halted_by: str | None
+    """The job that failed."""
+    key: str
+    type: str
+    waiting: int
+    """Unfinished jobs."""
+
+
+class SetResourceLimits(TypedDict):
+    """Limits of a resource that override those of the file. At least one."""
+    rate: NotRequired[RateLimitGiven | None]
+    """Tokens; null is no limit."""
+    running: NotRequired[int | None]
+    """Units of live leases at once; null is no limit."""
+    waiting: NotRequired[int | None]
+    """Unfinished jobs; null is no limit."""
+
+
 class Signal(TypedDict):
     """A signal."""
     payload: NotRequired[Any]
@@ -1177,21 +1462,91 @@ class Stats:
     """Counts, rates and percentiles. Read at most twice a second, and at longer intervals where reading takes long; `at` is the time of the reading."""
     at: str
     attention: list[Attention]
-    """Things that an operator should look at. Empty if nothing needs attention."""
+    """Things that an operator should look at, the most severe first. Empty if nothing needs attention."""
+    by_type: list[TypeHour]
+    """Figures of the last hour for each type, also of types that no configuration declares."""
     counts: list[JobCount]
     """The number of jobs by lifecycle, type, queue and state."""
+    errors: list[ErrorStats]
+    """Failed attempts of the last hour by error code and normalised message, the most frequent first."""
     failures: list[FailureStats]
     """Failed attempts of the last hour by type and error code, the most frequent first."""
+    history: StatsHistory | None
+    """Statistics over time; null unless the request has a parameter."""
     minutes: Minutes
-    """Jobs created, jobs finished and failed attempts in each of the last 60 minutes; the current minute is last."""
+    """Jobs created, finished, succeeded and failed, and failed attempts, in each of the last 60 minutes; the current minute is last."""
     nodes: list[Node]
     """Nodes that were seen in the last hour."""
+    queues: list[QueueStats]
+    """How the ready jobs of each queue develop."""
     states: list[StateStats]
     """Every state of every lifecycle."""
     transitions: list[TransitionStats]
     """Transitions of the last hour."""
     types: list[TypeStats]
     """Jobs that finished in the last five minutes, at most the last thousand."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatsHistory:
+    """Statistics of a range of time in steps, compared with the period of the same length before. Unfinished steps are left out. Nodes report a minute within a few seconds after its end."""
+    current: StatsPeriod
+    previous: StatsPeriod | None
+    """Null if statistics do not reach back so far."""
+    queue: str | None
+    """Null unless the request names a queue."""
+    step_ms: int
+    """The length of a step: a minute to a day, depending on the length and the age of the range."""
+    type: str | None
+    """Null unless the request names a type."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatsPeriod:
+    """A period in steps."""
+    from_: str
+    steps: list[StatsStep]
+    """In order, without gaps; the first begins at `from`."""
+    totals: StatsStep
+    """Of all steps."""
+    until: str
+    """Not included."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatsStep:
+    """What happened in a part of a period. A queue has only jobs that became ready or left, and its backlog."""
+    at: str
+    """Its begin."""
+    backlog: int
+    """The most ready jobs, looking once a minute."""
+    became_ready: int
+    """Jobs of the queue that entered a ready state."""
+    created: int
+    failed_attempts: int
+    """Failed attempts, retried or not."""
+    failed_jobs: int
+    """Jobs that ended as failed or dead."""
+    failure_rate: float | None
+    """Failed jobs as a share of succeeded and failed ones; null if there are none."""
+    finished: int
+    left_ready: int
+    """Jobs of the queue that left a ready state."""
+    run_ms: Percentiles
+    """Run times of finished jobs, to within an eighth."""
+    succeeded: int
+    """Jobs that ended as succeeded or partial."""
+    wait_ms: Percentiles
+    """How long jobs were claimable before each claim, to within an eighth."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamToken:
+    """A token for the stream of one job."""
+    expires_at: str
+    """Until when a stream can be opened with it. While one is open, this time moves on, for at most 12 hours."""
+    token: str
+    """The token, shown only here. It is the value of `?token=` of the job's stream, and of nothing else."""
 
 
 class SucceedBody(TypedDict):
@@ -1228,6 +1583,14 @@ class TransitionStats:
     trigger: str
 
 
+class TryLifecycle(TypedDict):
+    """Another version of a lifecycle."""
+    since: NotRequired[str | None]
+    """Replays jobs that finished in this time before now. Default: `"1d"`."""
+    source: str
+    """The text of its file."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobType:
     """A type: a named kind of job."""
@@ -1248,6 +1611,36 @@ class JobType:
     queue: str
     timeouts: dict[str, str]
     """States for which the type has its own timeout."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypeHour:
+    """One type in the last hour. `*` stands for undeclared types beyond the first 50."""
+    busy: int
+    """Workers that hold its jobs."""
+    created: int
+    failed_attempts: int
+    """Failed attempts, retried or not."""
+    failed_jobs: int
+    """Jobs that ended as failed or dead."""
+    failure_rate: float | None
+    """Failed jobs as a share of succeeded and failed ones; null if there are none."""
+    finished: int
+    idle: int
+    """Claims that wait for its jobs."""
+    lifecycle: str
+    oldest_ready: str | None
+    """When its oldest ready job became claimable."""
+    ready: int
+    """Jobs in ready states."""
+    run_ms: Percentiles
+    succeeded: int
+    """Jobs that ended as succeeded or partial."""
+    type: str
+    unfinished: int
+    """All unfinished jobs."""
+    wait_ms: Percentiles
+    """How long jobs were claimable before each claim."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1274,6 +1667,24 @@ class WaitingFor:
     """When it ends, if that is known."""
     what: str
     """Short and stable."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitsFor:
+    """What flow control makes a job wait for."""
+    before: int
+    """Ready jobs ahead that need the same bucket or group, or jobs ahead in the sequence."""
+    holders: list[str]
+    """Jobs that hold what is missing, at most ten."""
+    key: str | None
+    kind: str
+    limit: int | None
+    resource: str | None
+    """Null for a sequence or a batch."""
+    running: int | None
+    """Units in use; for a batch, the jobs that wait for it."""
+    until: str | None
+    """When it ends without anything else happening, if that is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1311,11 +1722,43 @@ class WebhookFilter:
     """Events of this user's jobs."""
 
 
+class WebhookReplay(TypedDict):
+    """From where on a webhook sends events again: one of both."""
+    after: NotRequired[int | None]
+    """Events after this position of the journal, which is before the webhook's."""
+    since: NotRequired[str | None]
+    """Events from this long ago on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIf:
+    """Live jobs and histories of a lifecycle, judged under another version of it. A replay of recorded triggers: what workers would have done otherwise is not known."""
+    from_: str
+    """Jobs that finished from here until `to` were replayed."""
+    histories: HistoriesCheck
+    in_force: int
+    """The version that new jobs follow."""
+    live: LiveJobsCheck
+    name: str
+    to: str
+    version: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorkerStatus:
     """A worker, when it was last seen, and what it holds."""
     holds: list[HeldJob]
+    host: str | None
+    """The host on which it runs, if it says so."""
     name: str
     seen_at: str | None
+    slots: int | None
+    """How many jobs it runs at once, if it says so."""
+    status: Literal["online", "lost", "offline"]
+    """`lost`: it is silent for longer than its claim waits and its leases allow, and holds jobs; `offline`: it holds none."""
+    types: list[str] | None
+    """The types that it claims at this node; null is any, or not known here."""
+    version: str | None
+    """Its version, if it says so."""
 
 Report = Union[StartReport, HeartbeatReport, ProgressReport, SucceedReport, PartialReport, FailReport, RejectReport, ReleaseReport, CancelConfirmReport]

@@ -109,7 +109,7 @@ export class Attempt {
     if (reason === "soft_cancel") return new Cancelled().ending;
     if (reason === "shutdown") return new Release().ending;
     this.#context.logger.warn("handler failed", { ...this.key, type: this.#record.type, error });
-    return new Transient("ERROR", error, { stage: "exec" }).ending;
+    return new Transient(codeOf(error), error, { stage: "exec" }).ending;
   }
 
   /** The stop that made the handler throw: calls that got `job.signal` throw its reason, or an `AbortError`. */
@@ -127,6 +127,12 @@ export class Attempt {
       return this.#report(new Permanent("BAD_RESULT", message, { stage: "output" }).ending);
     }
   }
+}
+
+/** What identifies an error in Node: its `code`, such as `ENOENT`, or else its name, such as `RangeError`. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "ERROR";
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 
 /** The class of the failure that replaces this report if the server refuses it. */

@@ -57,11 +57,15 @@ export class LocalLease {
     return this.ends <= performance.now();
   }
 
-  /** A heartbeat sent at `sentAt` was accepted. The end moves by as much as it moved by the server's clock. */
+  /**
+   * A heartbeat sent at `sentAt` was accepted. The end moves by as much as it moved by the server's clock. That keeps the time
+   * that passed between the claim and the grant for good, so it is at least the end of a lease of unknown age.
+   */
   renew(lease: wire.GrantedLease, sentAt: number): void {
     const expiresAt = Date.parse(lease.expires_at);
     const moved = Math.max(0, expiresAt - this.#expiresAt);
-    this.ends = Math.max(this.ends, Math.min(sentAt + this.span, this.ends + moved));
+    const least = sentAt + Math.min(this.ttl / 2, this.heartbeat * 2);
+    this.ends = Math.max(this.ends, least, Math.min(sentAt + this.span, this.ends + moved));
     this.#expiresAt = expiresAt;
     this.heartbeatAt = sentAt + this.heartbeat;
   }
@@ -119,10 +123,10 @@ export class LeaseKeeper {
     }
   }
 
-  #lose(kept: KeptLease, why: string): void {
+  #lose(kept: KeptLease, why: string, reason: StopReason = "lease_lost"): void {
     this.remove(kept.key);
     this.#log("warn", "lease lost", { ...kept.key, why });
-    this.#raise(kept, "lease_lost");
+    this.#raise(kept, reason);
   }
 
   #raise({ key, stop }: KeptLease, reason: StopReason): void {
@@ -163,7 +167,8 @@ export class LeaseKeeper {
       kept.lease.renew(result.lease, sentAt);
       if (result.cancel) this.#raise(kept, CANCELS[result.cancel]);
     } else if (result.code === "lease_conflict" || result.status === 404) {
-      this.#lose(kept, result.message);
+      // Revoked: the server has ended the attempt (cancelled, dead-lettered or timed out).
+      this.#lose(kept, result.message, result.members.cause === "revoked" ? "hard_cancel" : "lease_lost");
     } else {
       this.#log("warn", "heartbeat refused", { ...kept.key, problem: result.message });
       this.#retrySoon(kept);

@@ -7,7 +7,7 @@ const REASONS = ["none", "soft_cancel", "shutdown", "hard_cancel", "lease_lost"]
  * Why a handler should stop.
  * - `soft_cancel`: a cancel was requested. Throw `Cancelled`, or finish, and the result counts.
  * - `shutdown`: the worker shuts down and its drain time is over. Throw `Release` within a second.
- * - `hard_cancel`: the job is cancelled already; nothing is reported.
+ * - `hard_cancel`: the server has ended the attempt (cancelled, dead-lettered or timed out); nothing is reported.
  * - `lease_lost`: another worker may hold the job; nothing is reported.
  */
 export type StopReason = Exclude<(typeof REASONS)[number], "none">;

@@ -3,6 +3,8 @@
  * handler that blocks the event loop cannot delay heartbeats.
  */
 
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 
 import { Problem, describe, isRetryable, retryAfterOf } from "../errors.js";
@@ -27,7 +29,24 @@ interface Claimed {
   lease: LocalLease;
 }
 
+/** What a worker says about itself with each claim: `slots=8; host="gpu-1"; version="tenure-ts/0.1.0"`. */
+function about(slots: number): string {
+  const host = hostname().replace(/[^!-~]|[";=]/g, "").slice(0, 100);
+  return `slots=${String(slots)}; host="${host}"; version="tenure-ts/${packageVersion()}"`;
+}
+
+/** A bundle may have no package file beside it. */
+function packageVersion(): string {
+  try {
+    const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+    return (JSON.parse(text) as { version: string }).version;
+  } catch {
+    return "unknown";
+  }
+}
+
 class WorkerThread {
+  readonly #about: string;
   readonly #settings: ThreadSettings;
   readonly #post: (message: FromThread) => void;
   readonly #transport: Transport;
@@ -50,6 +69,7 @@ class WorkerThread {
     this.#reporter = new Reporter(this.#reports, this.#log, () => this.#closeJob());
     this.#keeper = new LeaseKeeper(this.#reports, this.#log, (lease) => post({ type: "stop", lease }));
     this.#free = settings.slots;
+    this.#about = about(settings.slots);
     this.#waitMax = settings.wait;
   }
 
@@ -141,7 +161,8 @@ class WorkerThread {
 
   async #claimOnce(claim: wire.Claim, timeout: number, signal?: AbortSignal): Promise<wire.ClaimedJob[]> {
     const body = JSON.stringify(claim);
-    const { text } = await this.#transport.once({ method: "POST", path: "/api/claims", body, timeout, signal });
+    const headers = { "tenure-worker": this.#about };
+    const { text } = await this.#transport.once({ method: "POST", path: "/api/claims", headers, body, timeout, signal });
     return decode<wire.ClaimedJobs>(text).jobs;
   }
 
