@@ -39,6 +39,11 @@ printed() {
     grep -q -e "$2" "$scratch/$1.log"
 }
 
+# printed_again NAME TEXT: whether the program NAME has printed TEXT in two lines or more.
+printed_again() {
+    [ "$(grep -c -e "$2" "$scratch/$1.log")" -ge 2 ]
+}
+
 # state JOB STATE: whether the job is in this state.
 state() {
     tenure job get "$1" -o json | grep -q "\"state\": *\"$2\""
@@ -52,6 +57,28 @@ await() {
         [ "$tries" -lt 300 ] || { echo "timed out waiting for: $*" >&2 && exit 1; }
         sleep 0.1
     done
+}
+
+# serve: starts the server; its process id is in $server.
+serve() {
+    background server tenure serve --config tenure.toml --data "$scratch/store"
+    server=$last
+    await printed server http://
+}
+
+# worker_seen: whether a worker has asked for jobs.
+worker_seen() {
+    [ -n "$(tenure worker list -o name)" ]
+}
+
+# restart: stops the server and starts it again at the same address, as an upgrade does. Workers must survive that.
+restart() {
+    echo "== the server is restarted"
+    kill "$server" && wait "$server"
+    others=$started
+    TENURE_LISTEN=${TENURE_URL#http://}
+    serve
+    started="$others $server"  # it is stopped last
 }
 
 # Stops the programs in reverse order, so that the server outlives its workers.
@@ -72,8 +99,7 @@ TENURE=$(realpath "${TENURE:-$(built -p tenure --bin tenure)}")
 PATH=$(dirname "$TENURE"):$PATH
 unset TENURE_KEY TENURE_KEY_FILE TENURE_DATABASE_URL  # settings for another server
 export TENURE_LISTEN="${TENURE_LISTEN:-127.0.0.1:0}" TENURE_ASSETS_STORE="file:$scratch/assets"
-background server tenure serve --config tenure.toml --data "$scratch/store"
-await printed server http://
+serve
 TENURE_URL=$(sed -n 's,.*\(http://[^ ]*\).*,\1,p' "$scratch/server.log" | head -n 1)
 export PATH TENURE_URL
 echo "Tenure is running at $TENURE_URL"

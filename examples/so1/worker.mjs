@@ -2,7 +2,9 @@
 // A worker only needs a few HTTP calls. If this process dies, its lease expires and the job is `failed`.
 
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const url = process.env.TENURE_URL ?? "http://127.0.0.1:7117";
 const key = process.env.TENURE_KEY;
@@ -15,12 +17,18 @@ const workflows = {
   deploy: [[node, "--eval", "console.log('deploying'); setInterval(() => {}, 1000)"]],
 };
 
+// Repeats the call until it has a definite answer, so that the worker survives a restart of the server. The key lets the server
+// recognise a repeat of what it has done; a repeated claim has its `request_id`.
 async function call(path, body) {
   const headers = { "content-type": "application/json", ...(key && { authorization: `Bearer ${key}` }) };
-  const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(`${path}: ${answer.code}: ${answer.detail}`);
-  return answer;
+  if (!body.request_id) headers["idempotency-key"] = randomUUID();
+  for (;;) {
+    const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => null);
+    const answer = await response?.json().catch(() => null);
+    if (answer && response.ok) return answer;
+    if (answer && response.status !== 503) throw new Error(`${path}: ${answer.code}: ${answer.detail}`);
+    await sleep(500);
+  }
 }
 
 // Runs one command and passes its output to `line`. Returns its exit code, which is null after a kill.
@@ -69,6 +77,7 @@ async function runJob(job) {
 
 for (;;) {
   // The server answers when there is work, or after 20 s.
-  const { jobs } = await call("/api/claims", { worker, types: ["trigger-workflow"], max: 1, wait: "20s" });
+  const claim = { worker, types: ["trigger-workflow"], max: 1, wait: "20s", request_id: randomUUID() };
+  const { jobs } = await call("/api/claims", claim);
   for (const job of jobs) await runJob(job).catch((error) => console.log(error.message));
 }
