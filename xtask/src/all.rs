@@ -23,7 +23,7 @@ const SIM_OPTIMIZED: bool = false;
 /// An example must end within this time.
 const EXAMPLE_SECONDS_MAX: &str = "120";
 /// Examples that need a server: only built here.
-const BUILT_ONLY: &[&str] = &["peer", "worker"];
+const BUILT_ONLY: &[&str] = &["conformance", "peer", "worker"];
 
 /// Runs every step up to the first failure, then prints the test runners' summaries and their sum.
 pub fn run() -> Result<()> {
@@ -42,6 +42,8 @@ pub fn run() -> Result<()> {
     step::run("readme", readme::run)?;
     step::run("systems", systems)?;
     step::run("sdks", sdks)?;
+    step::run("move", moves)?;
+    tested.append(step::run("conformance", || conformance(&[]))?);
     step::run("packaging", packaging)?;
     step::run("fuzz", fuzz::run)?;
     step::run("deny", deny::run)?;
@@ -135,7 +137,17 @@ pub fn systems() -> Result<Report> {
 
 /// Checks the SDKs in Python and TypeScript.
 pub fn sdks() -> Result<Report> {
-    scripts::sdks(&tenure()?)
+    scripts::sdks(&tenure()?, &Scratch::start()?)
+}
+
+/// Moves jobs of other systems with the scripts in `tools/move`.
+pub fn moves() -> Result<Report> {
+    scripts::moves(&tenure()?, &Scratch::start()?)
+}
+
+/// Runs the conformance suite of the SDKs, or the parts of it that the arguments name.
+pub fn conformance(arguments: &[String]) -> Result<Report> {
+    scripts::conformance(&tenure()?, arguments)
 }
 
 /// Checks the files for running Tenure in production.

@@ -2,6 +2,7 @@
 //! take turns in every round. Medians over the rounds and ratios are printed, and the rates are drawn as a chart.
 
 mod chart;
+pub mod sdks;
 mod system;
 
 use std::fs;
@@ -85,7 +86,12 @@ fn measure(running: &Running, case: &str) -> Result<Vec<f64>> {
     let mut command = Command::new("timeout");
     command.arg(CASE_SECONDS_MAX).args(running.program()).arg(if case == PINNED { "steady" } else { case });
     command.env("PEER_URL", running.url()).env("PEER_PLAN", PLAN);
-    let output = command.env("PEER_MODULES", system::modules()?).output()?;
+    measured(command.env("PEER_MODULES", system::modules()?))
+}
+
+/// Runs a program that measures; the numbers of the last line that it prints.
+fn measured(command: &mut Command) -> Result<Vec<f64>> {
+    let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let result: Option<Value> = text.lines().last().and_then(|line| serde_json::from_str(line).ok());
     let Some(result) = result.filter(|_| output.status.success()) else {
@@ -96,12 +102,13 @@ fn measure(running: &Running, case: &str) -> Result<Vec<f64>> {
 
 /// The median of each number over the rounds; empty if the case was not measured.
 fn medians(rounds: &Rounds) -> Vec<f64> {
-    let median = |number: usize| {
-        let mut values: Vec<f64> = rounds.iter().map(|round| round[number]).collect();
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
-    };
-    (0..rounds.first().map_or(0, Vec::len)).map(median).collect()
+    let of_number = |number: usize| median(rounds.iter().map(|round| round[number]).collect());
+    (0..rounds.first().map_or(0, Vec::len)).map(of_number).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn shown(values: &[f64]) -> String {

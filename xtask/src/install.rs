@@ -33,6 +33,7 @@ pub fn run() -> Result<Report> {
             ))),
         }
     }
+    report.append(redis()?);
     fuzz::schemathesis()?;
     generators::install()?;
     prometheus::install()?;
@@ -62,6 +63,14 @@ pub(crate) fn once(
         }
     }
     Ok(folder)
+}
+
+/// Installs the Redis server if it is missing.
+pub(crate) fn redis() -> Result<Report> {
+    if cargo::succeeds(Command::new("redis-server").arg("--version")) {
+        return Ok(Report::default());
+    }
+    packages(&["redis-server"])
 }
 
 fn has_pgbouncer() -> bool {

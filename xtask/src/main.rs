@@ -12,13 +12,16 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   test                     runs every check in order and stops at the first failure
-  install                  installs what is missing of PostgreSQL, PgBouncer, rustfmt, clippy, schemathesis, Node, Chromium
+  install                  installs what is missing of PostgreSQL, PgBouncer, Redis, rustfmt, clippy, schemathesis, Node, Chromium
   fmt | clippy | doc       runs one step of `test`
   tidy                     checks the rules that rustfmt and clippy do not know
   deny                     checks licences, sources, bans and advisories of the dependencies
   readme                   runs the commands of README.md
   systems                  runs the systems of examples/
   sdks                     checks the SDKs in clients/
+  move                     checks the scripts in tools/move
+  conformance [SDK…] [SCENARIO…]
+                           runs scenarios of conformance/ against the SDKs; without names, all against all
   packaging                checks packaging/ and observability/
   fuzz                     runs schemathesis against a server and its /openapi.json
   fuzz-targets [TARGET…] [--seconds N]
@@ -28,7 +31,10 @@ cargo xtask COMMAND
   db [-- COMMAND…]         runs COMMAND with a scratch PostgreSQL; without one, keeps it until Ctrl-C
   sim [--seeds N …]        runs the simulator, optimized
   bench [ARGS…]            runs `tenure bench`, optimized, with a scratch PostgreSQL; without ARGS, on both stores
+  bench flow [JOBS]        measures flow control: limits, tokens, shares, and what a resource costs; takes minutes
   bench peers [SYSTEM…]    compares Tenure with other job systems, which it installs; takes half an hour
+  bench sdks [--jobs N] [--rounds N] [--binary FILE]
+                           compares workers in Python and TypeScript with Celery and BullMQ; takes some minutes
   torture FAULT [ARGS…]    lets processes, disks, power, network or database fail under load, or overloads a server, and
                            checks that nothing was lost: kill, power, failover, freeze, disk, network, overload, soak";
 
@@ -55,17 +61,25 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "readme" => readme::run,
         "systems" => all::systems,
         "sdks" => all::sdks,
+        "move" => all::moves,
         "packaging" => all::packaging,
         "fuzz" => fuzz::run,
         "test" => return all::run().map(|()| ExitCode::SUCCESS),
         "fuzz-targets" => return fuzz_targets::run(arguments).map(|()| ExitCode::SUCCESS),
         "dist" => return dist::run(arguments).map(|()| ExitCode::SUCCESS),
+        "conformance" => return conformance(arguments),
         "db" => return db(arguments),
         "sim" => return sim(arguments),
         "torture" => return torture(arguments),
         "bench" => match arguments {
             [first, rest @ ..] if first == "peers" => {
                 return comparison::run(rest).map(|()| ExitCode::SUCCESS);
+            }
+            [first, rest @ ..] if first == "flow" => {
+                return bench(&[&["--flow".to_owned()][..], rest].concat());
+            }
+            [first, rest @ ..] if first == "sdks" => {
+                return comparison::sdks::run(rest).map(|()| ExitCode::SUCCESS);
             }
             _ => return bench(arguments),
         },
@@ -77,6 +91,12 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         other => bail!("unknown command {other:?}\n\n{USAGE}"),
     };
     step::run(command, step).map(|_| ExitCode::SUCCESS)
+}
+
+fn conformance(arguments: &[String]) -> Result<ExitCode> {
+    let report = step::run("conformance", || all::conformance(arguments))?;
+    print!("{}", report.output);
+    Ok(ExitCode::SUCCESS)
 }
 
 fn sim(arguments: &[String]) -> Result<ExitCode> {

@@ -1,4 +1,5 @@
-//! Checks that have their own script: the SDKs in `clients/` and the files of `packaging/` and `observability/`.
+//! Checks that have their own script: the SDKs in `clients/`, their conformance suite in `conformance/`, the scripts in `tools/move`,
+//! and the files of `packaging/` and `observability/`.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,16 +7,18 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 
+use crate::scratch::Scratch;
 use crate::step::{self, Report};
-use crate::{cargo, node, prometheus, python};
+use crate::{cargo, install, node, prometheus, python};
 
 /// Checks the SDKs side by side: their tests mostly wait.
-pub fn sdks(tenure: &Path) -> Result<Report> {
+pub fn sdks(tenure: &Path, scratch: &Scratch) -> Result<Report> {
     python::install()?;
     node::install()?;
     thread::scope(|scope| {
         let checks = ["python", "typescript"].map(|language| {
             let mut check = script(&format!("clients/{language}/check"), tenure);
+            check.envs(scratch.env());
             scope.spawn(move || step::command(&format!("sdk-{language}"), &mut check))
         });
         let mut report = Report::default();
@@ -24,6 +27,21 @@ pub fn sdks(tenure: &Path) -> Result<Report> {
         }
         Ok(report)
     })
+}
+
+/// Moves jobs of Celery, `BullMQ` and pg-boss to a server.
+pub fn moves(tenure: &Path, scratch: &Scratch) -> Result<Report> {
+    install::redis()?;
+    python::install()?;
+    node::install()?;
+    step::command("move", script("tools/move/check", tenure).envs(scratch.env()))
+}
+
+/// Runs scenarios of the conformance suite against the SDKs. Its summary counts each scenario as a test.
+pub fn conformance(tenure: &Path, arguments: &[String]) -> Result<Report> {
+    python::install()?;
+    node::install()?;
+    step::command("conformance", script("conformance/run", tenure).args(arguments))
 }
 
 /// Checks unit, packages, chart, alerts and dashboard. What its programs are missing for is skipped and named.

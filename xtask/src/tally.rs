@@ -9,7 +9,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Reads the summary lines of `cargo test` (one per program) and of nextest (one in all).
+    /// Reads the summary lines of `cargo test` (one per program), of nextest and of the conformance suite (one in all).
     pub fn of(output: &str) -> Self {
         let mut tally = Self::default();
         for line in summary_lines(output) {

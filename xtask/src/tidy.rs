@@ -6,6 +6,7 @@
 mod docs;
 mod headers;
 mod layers;
+mod llms;
 mod loose_ends;
 mod map;
 mod names;
@@ -89,6 +90,7 @@ const CHECKS: &[(&str, Check)] = checks![
     paths::registries,
     docs::readme,
     docs::links,
+    llms::index,
     promises::tests_exist,
 ];
 

@@ -59,6 +59,8 @@ pub enum Method {
     Get,
     /// Changes something.
     Post,
+    /// Replaces something.
+    Put,
     /// Changes members of something.
     Patch,
     /// Removes something.
@@ -71,6 +73,7 @@ impl Method {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
             Self::Patch => "PATCH",
             Self::Delete => "DELETE",
         }
@@ -124,6 +127,7 @@ tags! {
     Workers "Workers" "Claim jobs and report on them, under a lease.",
     DeadLetters "Dead letters" "Jobs that were given up: list, redrive, dismiss.",
     Queues "Queues" "Pause and resume queues.",
+    Resources "Resources and sequences" "Flow control: limits that jobs share, and jobs that run in order.",
     Catalog "Lifecycles and types" "Definitions: what can happen to a job, and the kinds of jobs.",
     Accounts "Accounts" "Credits and their ledger.",
     Users "Users" "Erase the data of a user.",
@@ -315,7 +319,7 @@ macro_rules! call_ids {
 
 call_ids! {
     jobs {
-        CreateJob ListJobs CreateJobs ActOnJobs GetJob AmendJob DeleteJob ListJobEvents ReplayJob ExplainJob StreamJob
+        CreateJob ListJobs CreateJobs ActOnJobs GetJob AmendJob DeleteJob ListJobEvents ReplayJob ExplainJob StreamJob CreateStreamToken
         ListJobLogs AppendJobLogs ListJobAssets AddJobAsset GetJobAsset GetJobAssetContent CancelJob
         RetryJob DeadLetterJob SignalJob
     }
@@ -325,12 +329,13 @@ call_ids! {
     }
     operators {
         ListDeadLetters RedriveDeadLetters DismissDeadLetter ListQueues PauseQueue ResumeQueue
-        ListLifecycles GetLifecycle GetLifecycleDiagram ListTypes GetCredits GrantCredits EraseUser ListEvents
+        ListResources GetResource SetResource ResetResource PauseResource ResumeResource ListSequences ResumeSequence
+        ListLifecycles GetLifecycle GetLifecycleDiagram TryLifecycle ListTypes GetCredits GrantCredits EraseUser ListEvents
         GetStats ListAudit ListKeys CreateKey RotateKey RevokeKey
     }
     automations {
-        ListSchedules CreateSchedule GetSchedule DeleteSchedule PauseSchedule ResumeSchedule
-        ListWebhooks CreateWebhook GetWebhook DeleteWebhook EnableWebhook
+        ListSchedules CreateSchedule GetSchedule ReplaceSchedule DeleteSchedule PauseSchedule ResumeSchedule RunSchedule
+        ListWebhooks CreateWebhook GetWebhook DeleteWebhook EnableWebhook DisableWebhook ReplayWebhook
     }
     server {
         GetHealth GetReadiness GetMetrics GetOpenapi GetDocs GetProblem

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schema::Schema::{Integer, Json, Map, Nullable, Ref, Text};
+use crate::schema::Schema::{Bool, Integer, Json, List, Map, Nullable, Ref, Text};
 use crate::schema::of;
 use crate::values::{ATTEMPTS, MAYBE_TEXT, PRIORITY};
 
@@ -94,5 +94,92 @@ answers! {
     pub struct LongestLife {
         final_within: Option<String> = Nullable(&Ref("SpanShown")),
         waits_in: Option<String> = MAYBE_TEXT,
+    }
+
+    /// Live jobs and histories of a lifecycle, judged under another version of it. A replay of recorded triggers: what workers would
+    /// have done otherwise is not known.
+    pub struct WhatIf {
+        name: String = Text,
+        version: u32 = Integer(1),
+        /// The version that new jobs follow.
+        in_force: u32 = Integer(1),
+        /// Jobs that finished from here until `to` were replayed.
+        from: String = Ref("Timestamp"),
+        to: String = Ref("Timestamp"),
+        live: LiveJobsCheck = of::<LiveJobsCheck>(),
+        histories: HistoriesCheck = of::<HistoriesCheck>(),
+    }
+
+    /// Which live jobs could continue.
+    pub struct LiveJobsCheck {
+        jobs: u64 = Integer(0),
+        /// At most 10,000, newest first of each phase.
+        examined: u64 = Integer(0),
+        /// Of those that were examined.
+        could_continue: u64 = Integer(0),
+        states: Vec<LiveStateCheck> = List(&of::<LiveStateCheck>()),
+    }
+
+    /// The live jobs of a version in one state.
+    pub struct LiveStateCheck {
+        version: u32 = Integer(1),
+        state: String = Text,
+        phase: String = Ref("Phase"),
+        /// The phase of the state with that name under the other version. Null if it has no such state.
+        counterpart: Option<String> = Nullable(&Ref("Phase")),
+        jobs: u64 = Integer(0),
+        /// Ids of some of these jobs.
+        examples: Vec<String> = List(&Ref("JobId")),
+        /// Why they could not continue; empty if they could.
+        reasons: Vec<String> = List(&Text),
+    }
+
+    /// How finished jobs would have ended.
+    pub struct HistoriesCheck {
+        /// At most 5,000.
+        examined: u64 = Integer(0),
+        /// Whether these are all jobs that finished in the period. Otherwise they are some from each twentieth of it.
+        complete: bool = Bool,
+        /// Those with over 1,000 events, of an unknown version, or deleted meanwhile.
+        skipped: u64 = Integer(0),
+        /// The most frequent first.
+        results: Vec<HistoryCheck> = List(&of::<HistoryCheck>()),
+        /// The first events that histories could not follow, the most frequent first.
+        obstacles: Vec<ReplayObstacle> = List(&of::<ReplayObstacle>()),
+    }
+
+    /// Histories with the same end, and the same end under the other version.
+    pub struct HistoryCheck {
+        state: String = Text,
+        outcome: String = Ref("Outcome"),
+        /// `stopped`: an event could not be followed. `unfinished`: after all events, the job would be live.
+        end: String = Json(r#"{"type":"string","enum":["finished","unfinished","stopped"]}"#),
+        /// Null if the replay stopped.
+        new_state: Option<String> = MAYBE_TEXT,
+        /// Null if the job would not be finished.
+        new_outcome: Option<String> = Nullable(&Ref("Outcome")),
+        jobs: u64 = Integer(0),
+        /// Those that would have ended before their last events.
+        early: u64 = Integer(0),
+        /// Ids of some of these jobs.
+        examples: Vec<String> = List(&Ref("JobId")),
+    }
+
+    /// Why histories could not follow an event.
+    pub struct ReplayObstacle {
+        trigger: String = Ref("Trigger"),
+        /// The state in which the replay was.
+        state: String = Text,
+        /// The state that the recorded event left.
+        recorded_state: String = Text,
+        detail: String = Text,
+        jobs: u64 = Integer(0),
+        examples: Vec<ObstacleExample> = List(&of::<ObstacleExample>()),
+    }
+
+    /// An event that a replay could not follow.
+    pub struct ObstacleExample {
+        job_id: String = Ref("JobId"),
+        seq: u32 = Integer(1),
     }
 }

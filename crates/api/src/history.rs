@@ -49,6 +49,14 @@ answers! {
         text: String = Text,
     }
 
+    /// A token for the stream of one job.
+    pub struct StreamToken {
+        /// The token, shown only here. It is the value of `?token=` of the job's stream, and of nothing else.
+        token: String = Json(r#"{"type":"string","pattern":"^tns_[0-9a-f]{64}$"}"#),
+        /// Until when a stream can be opened with it. While one is open, this time moves on, for at most 12 hours.
+        expires_at: String = Ref("Timestamp"),
+    }
+
     /// What an operator needs to know about a dead job.
     pub struct DeadLetterOf<F> = DeadLetter as "DeadLetter" {
         job_id: F::Id = Ref("JobId"),

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::schema::Schema::{Any, Extra, Integer, Json, Nullable, Optional, Ref, Text, True};
 use crate::schema::{Schema, of};
 use crate::values::{ATTEMPTS, CancelMode, MAYBE_TIME, PERCENT, PRIORITY, TRACE_ID, TRACEPARENT};
-use crate::{Form, Problem, span};
+use crate::{Form, Problem, WaitsFor, span};
 
 answers! {
     /// A job.
@@ -43,6 +44,9 @@ answers! {
         created_at: F::Time = Ref("Timestamp"),
         /// The keys of flow control that apply to the job.
         flow: FlowOf<F> = of::<Flow>(),
+        /// The group in which the job was claimed, if the type's jobs are claimed in groups. Only for the holder.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        group: Option<F::Text> = Extra(&Text),
         /// The state, by its name in the lifecycle.
         state: F::Text = Text,
         /// The role of the state, or `final`.
@@ -98,6 +102,18 @@ answers! {
         /// The unique key.
         #[serde(skip_serializing_if = "Option::is_none")]
         unique: Option<F::Text> = Optional(&Text),
+        /// The resources that each lease of the job uses, with the key of the bucket; null if the resource has no key.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        resources: Option<std::collections::BTreeMap<String, Option<String>>> = Optional(&Json(r#"{"type":"object","additionalProperties":{"type":["string","null"]}}"#)),
+        /// The key of its sequence.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sequence: Option<F::Text> = Optional(&Text),
+        /// The key of its share of the queue.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        share: Option<F::Text> = Optional(&Text),
+        /// The key of its groups; empty if the type's groups have no key.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        batch: Option<F::Text> = Optional(&Text),
     }
 
     /// What went wrong in the work.
@@ -177,6 +193,30 @@ answers! {
         jobs: Vec<JobRecord> = Schema::ListUpTo(1000, &Ref("ClaimedJob")),
     }
 
+    /// A job that was requested in SQL and does not exist: not taken in yet, refused, or answered with another job.
+    pub struct JobRequest as "JobRequest" {
+        id: String = Ref("JobId"),
+        job_type as "type": String = Text,
+        /// Null if the request has none and is not taken in yet, or its type is unknown.
+        queue: Option<String> = Nullable(&Text),
+        user_id: Option<String> = Nullable(&Text),
+        /// Given by the request; otherwise the job's own id.
+        correlation_id: String = Text,
+        /// Always null: the job has no state.
+        state: Option<String> = Json(r#"{"type":"null"}"#),
+        phase: String = Json(r#"{"type":"string","enum":["intake","refused","merged"]}"#),
+        /// Why it was refused.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        problem: Option<Value> = Optional(&Ref("Problem")),
+        /// The job that idempotency or `unique` answered with, if `phase` is `merged`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        job_id: Option<String> = Optional(&Ref("JobId")),
+        /// The time of the call in SQL.
+        requested_at: String = Ref("Timestamp"),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        refused_at: Option<String> = Optional(&Ref("Timestamp")),
+    }
+
     /// How many log lines a job has.
     pub struct LogCount {
         lines: u64 = Integer(0),
@@ -192,6 +232,8 @@ answers! {
         since: String = Ref("Timestamp"),
         /// One sentence.
         summary: String = Text,
+        /// What flow control makes the job wait for.
+        waits_for: Vec<WaitsFor> = Schema::List(&of::<WaitsFor>()),
         /// What must happen before the job moves on.
         waiting_for: Vec<WaitingFor> = Schema::List(&of::<WaitingFor>()),
         /// Running timers, soonest first, and the states they can lead to.

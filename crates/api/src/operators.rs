@@ -15,6 +15,16 @@ answers! {
         name: String = Text,
         seen_at: Option<String> = MAYBE_TIME,
         holds: Vec<HeldJob> = List(&of::<HeldJob>()),
+        /// `lost`: it is silent for longer than its claim waits and its leases allow, and holds jobs; `offline`: it holds none.
+        status: String = Json(r#"{"type":"string","enum":["online","lost","offline"]}"#),
+        /// The types that it claims at this node; null is any, or not known here.
+        types: Option<Vec<String>> = Nullable(&List(&Text)),
+        /// How many jobs it runs at once, if it says so.
+        slots: Option<u64> = Nullable(&Integer(0)),
+        /// The host on which it runs, if it says so.
+        host: Option<String> = MAYBE_TEXT,
+        /// Its version, if it says so.
+        version: Option<String> = MAYBE_TEXT,
     }
 
     /// A job that a worker holds.

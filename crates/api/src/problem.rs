@@ -80,6 +80,8 @@ problem_codes! {
     IdempotencyMismatch "idempotency_mismatch" 422 "Idempotency key reused with a different body"
         "The key was used for another body." ["errors"],
     RateLimited "rate_limited" 429 "Rate limit exceeded" "Too many requests in a short time." [],
+    QueueFull "queue_full" 429 "Too many unfinished jobs"
+        "A resource that the job uses has as many unfinished jobs as it may. Nothing changed." ["resource" "key" "limit"],
     Internal "internal" 500 "Internal error" "A defect of the server." [],
     Overloaded "overloaded" 503 "Server overloaded" "Too much is waiting. Nothing was done; try again." [],
     StoreUnavailable "store_unavailable" 503 "Store unavailable" "The store does not answer. Nothing was done; try again." [],

@@ -23,6 +23,7 @@ const NAMES: Schema =
 const SCOPE_NAMES: Schema = Json(
     r##"{"type":["array","null"],"items":{"$ref":"#/components/schemas/Name"},"minItems":1,"maxItems":100}"##,
 );
+const FLOW_COUNT: Schema = Json(r#"{"type":"integer","minimum":1,"maximum":1000000000}"#);
 const NEW_ID: Schema = Json(r#"{"type":["string","null"],"pattern":"^[A-Za-z0-9._\\-]{1,64}$"}"#);
 
 requests! {
@@ -66,7 +67,7 @@ requests! {
         /// In this state, by its name in the lifecycle.
         state: Option<String> = NAME,
         /// In this phase.
-        phase: Option<String> = Maybe(&Ref("Phase")),
+        phase: Option<String> = Maybe(&Ref("ListedPhase")),
         /// With this outcome.
         outcome: Option<String> = Maybe(&Ref("Outcome")),
         /// Of this lifecycle.
@@ -103,6 +104,20 @@ requests! {
         user_id: Option<String> = NAME,
     }
 
+    /// Which statistics over time: of all jobs, of a type, or of a queue. Without a time, those of the last hour.
+    pub struct StatsFilter {
+        /// Up to now. Not together with `from`.
+        range: Option<String> = Maybe(&Json(r#"{"type":"string","enum":["1h","6h","24h","7d","30d","90d"]}"#)),
+        /// From this time on, at most 90 days ago.
+        from: Option<String> = TIME,
+        /// Before this time, with `from`; without it, up to now.
+        until: Option<String> = TIME,
+        /// Of this type. `*` has the types that are not counted separately.
+        job_type as "type": Option<String> = NAME,
+        /// Of this queue. Not together with `type`.
+        queue: Option<String> = NAME,
+    }
+
     /// An action on every job that matches.
     pub struct JobAction where r#"{"not":{"required":["mode"],"properties":{"action":{"type":"string","enum":["retry","delete"]},"mode":{"type":"string"}}}}"# {
         /// `delete` deletes finished jobs, with everything that belongs to them.
@@ -125,6 +140,14 @@ requests! {
     pub struct Erase {
         /// Recorded in the audit log.
         reason: String = Ref("Message"),
+    }
+
+    /// Another version of a lifecycle.
+    pub struct TryLifecycle {
+        /// The text of its file.
+        source: String = Text,
+        /// Replays jobs that finished in this time before now.
+        since: Option<String> = Or(r#""1d""#, &Ref("Span")),
     }
 
     /// A cancel request.
@@ -155,6 +178,49 @@ requests! {
     pub struct Signal {
         /// Data of the signal: any JSON, at most 1 MiB. It is stored in the event.
         payload: Option<Box<RawValue>> = Optional(&Any),
+    }
+
+    /// Limits of a resource that override those of the file. At least one.
+    pub struct SetResourceLimits where r#"{"minProperties":1}"# {
+        /// Units of live leases at once; null is no limit.
+        #[serde(default, deserialize_with = "present")]
+        running: Option<Box<RawValue>> = Maybe(&FLOW_COUNT),
+        /// Tokens; null is no limit.
+        #[serde(default, deserialize_with = "present")]
+        rate: Option<Box<RawValue>> = Maybe(&of::<SetRate>()),
+        /// Unfinished jobs; null is no limit.
+        #[serde(default, deserialize_with = "present")]
+        waiting: Option<Box<RawValue>> = Maybe(&FLOW_COUNT),
+    }
+
+    /// A token bucket.
+    pub struct SetRate as "RateLimitGiven" {
+        #[serde(deserialize_with = "integer::required")]
+        count: u64 = FLOW_COUNT,
+        per: String = Ref("Span"),
+        /// Default: `count`.
+        #[serde(default, deserialize_with = "integer::option")]
+        burst: Option<u64> = Maybe(&FLOW_COUNT),
+    }
+
+    /// What to pause, and for how long.
+    pub struct ResourcePause {
+        /// The bucket of this key; default: all, future ones too.
+        key: Option<String> = Maybe(&Ref("FlowKey")),
+        /// Default: until it is resumed.
+        span as "for": Option<String> = SPAN,
+    }
+
+    /// What to resume.
+    pub struct ResourceResume {
+        /// The bucket of this key; default: all.
+        key: Option<String> = Maybe(&Ref("FlowKey")),
+    }
+
+    /// A pause of the bucket that a worker's job uses.
+    pub struct ReportPause as "Pause" {
+        resource: String = Ref("Name"),
+        span as "for": String = Ref("Span"),
     }
 
     /// An empty object.
@@ -202,6 +268,10 @@ requests! {
         checkpoint: Option<Box<RawValue>> = Optional(&Any),
         /// How long the job cannot be claimed again.
         delay: Option<String> = SPAN,
+        /// No lease of the bucket that the job uses of this resource is granted for a time, for example because the service behind
+        /// it asked to wait.
+        #[serde(default, deserialize_with = "strict::option")]
+        pause: Option<ReportPause> = Maybe(&of::<ReportPause>()),
     }
 
     /// Reports of one worker about many jobs.
@@ -321,7 +391,7 @@ requests! {
         overlap: Option<String> = SPAN,
     }
 
-    /// A schedule to create.
+    /// A schedule to create, or its new values.
     pub struct NewSchedule {
         /// Default: a generated id.
         id: Option<String> = Optional(&NEW_ID),
@@ -359,6 +429,15 @@ requests! {
         event: Option<String> = NAME,
         /// Events of this user's jobs.
         user_id: Option<String> = NAME,
+    }
+
+    /// From where on a webhook sends events again: one of both.
+    pub struct WebhookReplay {
+        /// Events after this position of the journal, which is before the webhook's.
+        #[serde(default, deserialize_with = "integer::option")]
+        after: Option<u64> = Maybe(&Json(r#"{"type":"integer","minimum":0,"maximum":9007199254740992}"#)),
+        /// Events from this long ago on.
+        since: Option<String> = SPAN,
     }
 
     /// An asset whose content is elsewhere. A worker gives `worker` and `fence`; the job's owner, operators and admins need neither.

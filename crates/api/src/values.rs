@@ -62,9 +62,9 @@ impl Verb {
             Self::Start | Self::Heartbeat => &[],
             Self::Progress => &[("progress", true), ("message", false)],
             Self::Succeed | Self::Partial => &[("result", false), ("error", false)],
-            Self::Fail => &[("error", true), ("retry_after", false)],
+            Self::Fail => &[("error", true), ("retry_after", false), ("pause", false)],
             Self::Reject => &[("reason", true)],
-            Self::Release => &[("checkpoint", false), ("delay", false)],
+            Self::Release => &[("checkpoint", false), ("delay", false), ("pause", false)],
             Self::CancelConfirm => &[("checkpoint", false), ("result", false)],
         }
     }

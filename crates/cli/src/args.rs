@@ -5,7 +5,9 @@ mod automations;
 mod bench;
 mod job;
 mod lifecycle;
+mod mcp;
 mod operators;
+mod resource;
 mod server;
 mod top;
 mod work;
@@ -16,16 +18,18 @@ use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, S
 use clap_complete::Shell;
 use tenure_client::DEFAULT_URL;
 
-pub(crate) use automations::{ScheduleCommand, ScheduleCreateArgs, WebhookCommand};
+pub(crate) use automations::{ScheduleCommand, SchedulePlanArgs, WebhookCommand};
 pub(crate) use bench::{BenchArgs, StoreKind};
 pub(crate) use job::{
     EditArgs, EventsArgs, JobArgs, JobCommand, JobFilter, NewJobArgs, PageArgs, TargetArgs, TimeArg, time,
 };
 pub(crate) use lifecycle::{DiagramFormat, LifecycleCommand};
+pub(crate) use mcp::McpArgs;
 pub(crate) use operators::{
     AccountCommand, DeadCommand, DeadFilter, KeyCommand, KeyCreateArgs, QueueCommand, RedriveArgs, Role,
     WorkerCommand,
 };
+pub(crate) use resource::{ResourceCommand, SetResourceArgs};
 pub(crate) use server::{DevArgs, ServeArgs};
 pub(crate) use top::{TopArgs, View};
 pub(crate) use work::WorkArgs;
@@ -122,6 +126,9 @@ pub(crate) enum Command {
     /// List, pause and resume queues
     #[command(subcommand)]
     Queue(QueueCommand),
+    /// List, limit, pause and resume resources of flow control
+    #[command(subcommand)]
+    Resource(ResourceCommand),
     /// List workers
     #[command(subcommand)]
     Worker(WorkerCommand),
@@ -140,14 +147,29 @@ pub(crate) enum Command {
     /// Check, show and compare lifecycles
     #[command(subcommand)]
     Lifecycle(LifecycleCommand),
+    /// Give coding agents tools for this server: an MCP server on stdin and stdout
+    Mcp(McpArgs),
     /// Run the server; SIGHUP reloads its configuration
     Serve(ServeArgs),
-    /// Print every server setting with its value and origin
-    Config {
+    /// Run a server in memory for tests, with a clock that lines on standard input move
+    TestServer {
         /// Configuration file [default: tenure.toml in this folder, if it exists]
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
+        /// Address to listen on; port 0 is a free one
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+        listen: String,
     },
+    /// Print every server setting with its value and origin
+    Config {
+        /// Configuration file [default: tenure.toml in this folder, if it exists]
+        #[arg(long, global = true, value_name = "FILE")]
+        config: Option<PathBuf>,
+        #[command(subcommand)]
+        check: Option<ConfigCommand>,
+    },
+    /// Check a deployment: configuration, store, disk, clock, certificate, limits and versions; changes nothing
+    Doctor(ServeArgs),
     /// Verify a store: replay every history and compare it with the stored rows
     Verify {
         /// Folder of an embedded store
@@ -156,7 +178,30 @@ pub(crate) enum Command {
         /// Verify a PostgreSQL store instead
         #[arg(long, env = "TENURE_DATABASE_URL", hide_env_values = true, value_name = "URL")]
         database_url: Option<String>,
+        /// Schema of the tables in that database
+        #[arg(long, env = "TENURE_DATABASE_SCHEMA", value_name = "NAME", default_value = tenure_store::SCHEMA_DEFAULT)]
+        database_schema: String,
     },
+    /// Write a backup of an embedded store to a file, also while the server runs
+    Backup {
+        /// File to write; it must not exist
+        #[arg(long, value_name = "FILE")]
+        to: PathBuf,
+        /// Folder of the embedded store
+        #[arg(long, env = "TENURE_DATA", value_name = "DIR", default_value = "./tenure-data")]
+        data: PathBuf,
+    },
+    /// Restore an embedded store from a backup into an empty folder, and verify it
+    Restore {
+        /// File that `tenure backup` has written
+        file: PathBuf,
+        /// Folder for the embedded store; it must be empty or not exist
+        #[arg(long, value_name = "DIR")]
+        data: PathBuf,
+    },
+    /// Functions with which applications request jobs in their own PostgreSQL transactions
+    #[command(subcommand)]
+    Intake(IntakeCommand),
     /// Measure the throughput and latency of a server, next to the limits of the machine
     Bench(BenchArgs),
     /// Print shell completions
@@ -171,4 +216,26 @@ pub(crate) enum Command {
         #[arg(long)]
         dir: Option<PathBuf>,
     },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum IntakeCommand {
+    /// Create table, functions and role in the database of an application
+    Install {
+        /// Database of the application; its user must be allowed to create a schema
+        #[arg(long, env = "TENURE_DATABASE_URL", hide_env_values = true, value_name = "URL")]
+        database_url: Option<String>,
+        /// Schema of the functions
+        #[arg(long, env = "TENURE_DATABASE_SCHEMA", value_name = "NAME", default_value = tenure_store::SCHEMA_DEFAULT)]
+        database_schema: String,
+        /// Print the SQL for an administrator instead
+        #[arg(long)]
+        print: bool,
+    },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Check a configuration and the files that it names, without starting a server
+    Check,
 }

@@ -2,9 +2,11 @@
 //! the disk alone, the runtime without HTTP, a server that only answers `/healthz`.
 
 mod cpu_split;
+mod database;
 mod disk;
 mod embedded;
 mod engines;
+mod flow;
 mod load;
 mod machine;
 mod pages;
@@ -30,13 +32,19 @@ use report::Report;
 
 pub(crate) fn run(bench: &BenchArgs, format: OutputFormat, server: &ServerArgs) -> Result<Exit> {
     if let Some(store) = &bench.open {
-        output::data(&threads(1)?.block_on(stores::open(store))?)?;
+        let opened = threads(1)?.block_on(stores::open_and_verify(store, bench.database_url.as_deref()))?;
+        output::json(OutputFormat::Json, &json!(opened))?;
         return Ok(Exit::Done);
     }
     let folder = tempfile::tempdir().context("no temporary folder for the store")?;
     if !bench.stores.is_empty() {
         let comparison = threads(half())?.block_on(stores::measure(bench, folder.path()))?;
         report::print_stores(format, &comparison)?;
+        return Ok(Exit::Done);
+    }
+    if let Some(jobs) = bench.flow {
+        let measured = threads(machine::cores())?.block_on(flow::measure(bench, jobs, folder.path()))?;
+        flow::print(format, &measured)?;
         return Ok(Exit::Done);
     }
     let callers = match bench.callers[..] {

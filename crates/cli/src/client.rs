@@ -45,6 +45,10 @@ impl<T> Answer<T> {
     pub(crate) fn into_inner(self) -> T {
         self.value
     }
+
+    pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U) -> Answer<U> {
+        Answer { raw: self.raw, value: map(self.value) }
+    }
 }
 
 impl<T> Deref for Answer<T> {
@@ -77,6 +81,11 @@ impl<T: DeserializeOwned> Page<T> {
         let fields =
             [(rows_field(call), to_raw_value(&raw_rows)?), ("next_cursor", to_raw_value(&next_cursor)?)];
         Ok(Self { raw: to_raw_value(&BTreeMap::from(fields))?, rows, next_cursor })
+    }
+
+    pub(crate) fn map<U>(self, map: impl Fn(T) -> U) -> Page<U> {
+        let rows = self.rows.into_iter().map(|row| row.map(&map)).collect();
+        Page { raw: self.raw, rows, next_cursor: self.next_cursor }
     }
 
     pub(crate) fn into_rows(self) -> impl Iterator<Item = T> {
@@ -247,11 +256,12 @@ struct PayloadFlaw {
     detail: String,
 }
 
-fn refusal(problem: &Problem) -> CliError {
+/// The error for a problem.
+pub(crate) fn refusal(problem: &Problem) -> CliError {
     let exit = match (problem.status, problem.code()) {
         (401 | 403 | 421, _) => Exit::NotAllowed,
         (404, _) => Exit::NotFound,
-        (402 | 409 | 429, _) | (_, "idempotency_mismatch") => Exit::Refused,
+        (402 | 409 | 412 | 429, _) | (_, "idempotency_mismatch") => Exit::Refused,
         (400 | 413 | 415 | 422, _) => Exit::Invalid,
         (503, _) => Exit::Unreachable,
         _ => Exit::Failed,

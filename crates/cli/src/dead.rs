@@ -53,7 +53,7 @@ pub(crate) async fn run(command: DeadCommand, server: &Server, format: OutputFor
             query["cursor"] = json!(page.cursor);
             let page = server.list(CallId::ListDeadLetters, &[], query, page.limit).await?;
             DEAD_LETTERS.print(format, &page)?;
-            job::hint_more(page.next_cursor.as_deref(), "tenure dead list --cursor");
+            job::hint_more(page.next_cursor.as_deref());
             Ok(Exit::Done)
         }
         DeadCommand::Get(args) => {

@@ -1,20 +1,16 @@
-//! Finds jobs by a prefix of their id. An id begins with the time of its creation, so a prefix spans a time range, and
-//! only jobs of that range are fetched.
+//! Finds jobs by a prefix of their id. Lists are in the order of ids, so only the jobs of a range are fetched.
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 use tenure_api::{CallId, JobRecord};
-use tenure_core::time::Timestamp;
 
-use crate::client::{PAGE_ROWS_MAX, Page, Server};
+use crate::client::{Page, Server};
+use crate::job::request::FoundJob;
 use crate::output::{CliError, Exit};
 use crate::show::plain;
 
-/// Hexadecimal digits of an id, and how many of them are its time.
+/// Hexadecimal digits of an id.
 const DIGITS: usize = 32;
-const TIME_DIGITS: usize = 12;
-/// How far the time in an id may be from the stored creation time.
-const SLACK_MS: i64 = 5000;
 /// The most candidates that an error message lists.
 const CANDIDATES_MAX: usize = 10;
 
@@ -59,36 +55,43 @@ pub(crate) async fn resolve_optional(server: &Server, prefix: Option<&String>) -
     }
 }
 
-/// Jobs whose ids begin with these digits: all of them, or more than `CANDIDATES_MAX`.
+/// Jobs whose ids begin with these digits, or requests in SQL that were refused if there is no such job: all of them, or more than
+/// `CANDIDATES_MAX`.
 async fn candidates(server: &Server, digits: &str) -> Result<Vec<JobRecord>> {
-    let (from, to) = time_range(digits);
-    // The server's calendar ends before that of an id.
-    let is_valid = |at: &Timestamp| Timestamp::parse(&at.to_string()).is_some();
-    let Some(after) = Some(Timestamp((from - SLACK_MS).max(0))).filter(is_valid) else {
-        return Ok(Vec::new());
-    };
-    let before = to.checked_add(SLACK_MS).map(Timestamp).filter(is_valid);
-    let mut query = json!({ "created_after": after, "created_before": before, "limit": PAGE_ROWS_MAX });
+    let jobs = in_range(server, digits, json!({})).await?;
+    if jobs.is_empty() { in_range(server, digits, json!({ "phase": "refused" })).await } else { Ok(jobs) }
+}
+
+/// Lists are in the order of ids, the last first, and a cursor is an id.
+async fn in_range(server: &Server, digits: &str, mut query: Value) -> Result<Vec<JobRecord>> {
+    let (first, after) = range(digits);
+    query["limit"] = json!(CANDIDATES_MAX + 1);
+    query["cursor"] = json!(after.map(|after| hyphenated(&format!("{after:032x}"))));
     let mut found = Vec::new();
     loop {
-        let mut page: Page<JobRecord> = server.page(CallId::ListJobs, &[], &query).await?;
+        let page: Page<FoundJob> = server.page(CallId::ListJobs, &[], &query).await?;
+        let mut page = page.map(FoundJob::shown);
         let next = page.next_cursor.take();
         found.extend(page.into_rows().filter(|job| job.id.replace('-', "").starts_with(digits)));
-        match next {
+        let is_inside =
+            |cursor: &String| number(&cursor.replace('-', "")).is_some_and(|cursor| cursor > first);
+        match next.filter(is_inside) {
             Some(next) if found.len() <= CANDIDATES_MAX => query["cursor"] = json!(next),
             _ => return Ok(found),
         }
     }
 }
 
-/// The first and the last millisecond of ids that begin with these digits.
-fn time_range(digits: &str) -> (i64, i64) {
-    let time = &digits[..digits.len().min(TIME_DIGITS)];
-    let edge = |fill: &str| {
-        let padded = format!("{time}{}", fill.repeat(TIME_DIGITS - time.len()));
-        i64::from_str_radix(&padded, 16).expect("twelve hexadecimal digits are a 48-bit number")
-    };
-    (edge("0"), edge("f"))
+/// The first id that begins with these digits, and the first after those that do; `None` if there is none.
+fn range(digits: &str) -> (u128, Option<u128>) {
+    let free = 4 * (DIGITS - digits.len()) as u32;
+    let prefix = number(digits).expect("at most 32 hexadecimal digits are a 128-bit number");
+    let after = prefix.checked_add(1).filter(|after| after.leading_zeros() >= free);
+    (prefix << free, after.map(|after| after << free))
+}
+
+fn number(digits: &str) -> Option<u128> {
+    u128::from_str_radix(digits, 16).ok()
 }
 
 fn hyphenated(digits: &str) -> String {
@@ -101,10 +104,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_spans_a_time_range() {
-        assert_eq!(time_range("0199"), (0x0199_0000_0000, 0x0199_ffff_ffff));
-        assert_eq!(time_range("01990c3a7d2e"), (0x0199_0c3a_7d2e, 0x0199_0c3a_7d2e));
-        assert_eq!(time_range("01990c3a7d2e7abc"), (0x0199_0c3a_7d2e, 0x0199_0c3a_7d2e));
+    fn a_prefix_spans_a_range_of_ids() {
+        assert_eq!(range("0199"), (0x0199 << 112, Some(0x019a << 112)));
+        assert_eq!(range("f"), (0xf << 124, None));
+        let whole = "01990c3a7d2e7abc8def0123456789a";
+        assert_eq!(
+            range(whole),
+            (0x0199_0c3a_7d2e_7abc_8def_0123_4567_89a0, number("01990c3a7d2e7abc8def0123456789b0"))
+        );
     }
 
     #[test]

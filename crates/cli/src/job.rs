@@ -2,6 +2,7 @@
 
 mod bulk;
 mod log;
+pub(crate) mod request;
 
 use std::time::{Duration, SystemTime};
 
@@ -9,14 +10,15 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use tenure_api::request::{Cancel, GiveUp};
 use tenure_api::{Asset, CallId, CancelMode, Event, JobRecord};
-use tenure_client::{Amendment, Error, Follow, NewJob};
+use tenure_client::{Amendment, Follow, NewJob};
 use tenure_core::time::{Millis, Timestamp};
 
 use crate::args::{EditArgs, JobCommand, JobFilter, NewJobArgs, OutputFormat, PageArgs, TargetArgs, TimeArg};
-use crate::client::{Answer, Server};
+use crate::client::{Answer, Page, Server};
 use crate::output::{self, CliError, Exit};
 use crate::show::{self, List, Pairs, age, text};
 use crate::{id, payload};
+use request::FoundJob;
 
 /// Printed when an idempotency key finds an earlier job.
 pub(crate) const ALREADY_EXISTS: &str = "the job already exists";
@@ -76,14 +78,10 @@ const ASSETS: List<Asset> = List {
 pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     let id = async |prefix: &str| id::resolve(server, prefix).await;
     let job: Answer<JobRecord> = match command {
-        JobCommand::Create(args) => {
-            let created = server.client.create(new_job(&args)?).await?;
-            if created.replayed {
-                output::message(ALREADY_EXISTS);
-            }
-            server.get(CallId::GetJob, &[&created.job.id]).await?
+        JobCommand::Create(args) => create(new_job(&args)?, server).await?,
+        JobCommand::List { query, filter, page } => {
+            return list(&query, &filter, page, server, format).await;
         }
-        JobCommand::List { filter, page } => return list(&filter, page, server, format).await,
         JobCommand::Events { job, telemetry } => {
             let query = json!({ "telemetry": telemetry.then_some(true) });
             let page = server.pages(CallId::ListJobEvents, &[&id(&job).await?], query).await?;
@@ -96,7 +94,10 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
             return log::read(server, &id(&job).await?, after, format).await;
         }
         JobCommand::Assets(args) => return assets(server, &id(&args.job).await?, format).await,
-        JobCommand::Get(args) => server.get(CallId::GetJob, &[&id(&args.job).await?]).await?,
+        JobCommand::Get(args) => {
+            let found: Answer<FoundJob> = server.get(CallId::GetJob, &[&id(&args.job).await?]).await?;
+            found.map(FoundJob::shown)
+        }
         JobCommand::Replay { job, seq } => {
             server.get_with(CallId::ReplayJob, &[&id(&job).await?], &json!({ "seq": seq })).await?
         }
@@ -129,6 +130,14 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         }
     };
     JOBS.print_one(format, &job)
+}
+
+async fn create(new: NewJob, server: &Server) -> Result<Answer<JobRecord>> {
+    let created = server.client.create(new).await?;
+    if created.replayed {
+        output::message(ALREADY_EXISTS);
+    }
+    server.get(CallId::GetJob, &[&created.job.id]).await
 }
 
 async fn assets(server: &Server, id: &str, format: OutputFormat) -> Result<Exit> {
@@ -188,19 +197,27 @@ fn set<R, T>(request: R, value: Option<T>, set: impl Fn(R, T) -> R) -> R {
     }
 }
 
-async fn list(filter: &JobFilter, page: PageArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
+async fn list(
+    terms: &[String],
+    filter: &JobFilter,
+    page: PageArgs,
+    server: &Server,
+    format: OutputFormat,
+) -> Result<Exit> {
     let mut query = self::filter(filter, server).await?;
+    query["q"] = if terms.is_empty() { Value::Null } else { json!(terms.join(" ")) };
     query["cursor"] = json!(page.cursor);
-    let page = server.list(CallId::ListJobs, &[], query, page.limit).await?;
+    let page: Page<FoundJob> = server.list(CallId::ListJobs, &[], query, page.limit).await?;
+    let page = page.map(FoundJob::shown);
     JOBS.print(format, &page)?;
-    hint_more(page.next_cursor.as_deref(), "tenure job list --cursor");
+    hint_more(page.next_cursor.as_deref());
     Ok(Exit::Done)
 }
 
-/// Prints the command that continues a list, if there may be more rows.
-pub(crate) fn hint_more(cursor: Option<&str>, command: &str) {
+/// Says how a list is continued, if there may be more rows: the filters stay those of the command.
+pub(crate) fn hint_more(cursor: Option<&str>) {
     if let Some(cursor) = cursor {
-        output::message(&format!("there may be more: {command} {cursor}"));
+        output::message(&format!("there may be more: repeat this command with --cursor {cursor}"));
     }
 }
 
@@ -232,30 +249,31 @@ pub(crate) async fn filter(filter: &JobFilter, server: &Server) -> Result<Value>
 
 async fn wait(server: &Server, id: &str, timeout: Option<Millis>, format: OutputFormat) -> Result<Exit> {
     let finished = wait_until_finished(server, id);
-    match timeout {
+    let id = match timeout {
         Some(limit) => {
             let finished = tokio::time::timeout(Duration::from_millis(limit.0), finished).await;
             finished.map_err(|_| {
                 CliError::new(Exit::TimedOut, format!("the job did not finish within {limit}"))
                     .help(format!("find out why with `tenure explain {}`", show::short(id)))
-            })??;
+            })??
         }
         None => finished.await?,
-    }
-    let job = server.get(CallId::GetJob, &[id]).await?;
+    };
+    let job = server.get(CallId::GetJob, &[&id]).await?;
     JOBS.print_one(format, &job)?;
     Ok(exit_code(&job))
 }
 
-/// Waits even while the server is unreachable.
-async fn wait_until_finished(server: &Server, job: &str) -> Result<(), Error> {
-    let mut following = server.client.follow(job);
+/// Waits even while the server is unreachable. Returns the job, which is another one if that answers a request in SQL.
+async fn wait_until_finished(server: &Server, id: &str) -> Result<String> {
+    let job = request::job(server, id.to_owned()).await?;
+    let mut following = server.client.follow(&job);
     while let Some(item) = following.next().await {
         if let Follow::Status { .. } = item? {
             break;
         }
     }
-    Ok(())
+    Ok(job)
 }
 
 /// The exit code for a finished job.
@@ -276,11 +294,17 @@ pub(crate) fn pairs(job: &JobRecord) -> Pairs {
         (0.0, None) => String::new(),
         (percent, message) => format!("{percent} % {}", text(message)).trim_end().to_owned(),
     };
+    // A request in SQL has none.
+    let lifecycle = if job.lifecycle.is_empty() {
+        String::new()
+    } else {
+        format!("{} v{}", text(&job.lifecycle), job.lifecycle_version)
+    };
     let cancel = job.cancel_requested.as_ref().and_then(|request| request.mode).map(|mode| json!(mode));
     vec![
         ("job", text(&job.id)),
         ("type", text(&job.job_type)),
-        ("lifecycle", format!("{} v{}", text(&job.lifecycle), job.lifecycle_version)),
+        ("lifecycle", lifecycle),
         ("state", format!("{} ({})", text(&job.state), text(job.outcome.as_ref().unwrap_or(&job.phase)))),
         ("attempt", attempt),
         ("queue", text(&job.queue)),

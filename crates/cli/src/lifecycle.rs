@@ -1,8 +1,9 @@
-//! `tenure lifecycle …`: checks, shows, lists and compares lifecycles: files or built-in ones. Needs no server.
+//! `tenure lifecycle …`: checks, shows, lists and compares lifecycles: files or built-in ones. Only `what-if` needs a server.
 
 mod flaws;
 mod json;
 mod source;
+mod what_if;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -10,17 +11,18 @@ use tenure_core::lifecycle::{ChangeKind, Diff, Lifecycle, LongestLife, diff};
 use tenure_diagram::{Format, draw};
 use tenure_service::wire;
 
-use crate::args::{DiagramFormat, LifecycleCommand, OutputFormat};
+use crate::args::{DiagramFormat, LifecycleCommand, OutputFormat, ServerArgs};
 use crate::output::{self, Exit};
 use crate::show::Column;
 use source::Source;
 
-pub(crate) fn run(command: LifecycleCommand, format: OutputFormat) -> Result<Exit> {
+pub(crate) fn run(command: LifecycleCommand, format: OutputFormat, server: &ServerArgs) -> Result<Exit> {
     match command {
         LifecycleCommand::Check { files } => check(&files, format),
         LifecycleCommand::Show { lifecycle, format: diagram } => show(&lifecycle, diagram, format),
         LifecycleCommand::List => list(format),
         LifecycleCommand::Diff { old, new } => compare(&old, &new, format),
+        LifecycleCommand::WhatIf { file, since } => what_if::run(&file, &since, server, format),
     }
 }
 
@@ -77,6 +79,18 @@ fn verdict(source: &Source) -> String {
     }
 }
 
+/// The result of a check of a lifecycle's text.
+#[cfg(feature = "mcp")]
+pub(crate) fn check_text(text: &str) -> Value {
+    match Lifecycle::parse(text) {
+        Ok(it) => {
+            let (states, rules) = (it.states.len(), it.rules.len());
+            json!({ "ok": true, "name": it.name, "version": it.version, "states": states, "rules": rules })
+        }
+        Err(flaws) => json!({ "ok": false, "flaws": flaws.iter().map(json::flaw).collect::<Vec<_>>() }),
+    }
+}
+
 /// The greater exit code: a flawed file outranks a missing one, and that an unreadable one.
 fn worse(one: Exit, other: Exit) -> Exit {
     if (other as u8) > (one as u8) { other } else { one }
@@ -84,12 +98,17 @@ fn worse(one: Exit, other: Exit) -> Exit {
 
 /// The lifecycle of this name or file; or, after printing what is wrong with it, the exit code.
 fn checked(name: &str) -> Result<Lifecycle, Exit> {
+    source(name)?.lifecycle.map_err(|_| Exit::Invalid)
+}
+
+/// The text of a lifecycle; its flaws are printed.
+fn source(name: &str) -> Result<Source, Exit> {
     let source = source::find(name).map_err(|error| {
         error.print();
         error.exit
     })?;
     flaws::print(&source);
-    source.lifecycle.map_err(|_| Exit::Invalid)
+    Ok(source)
 }
 
 fn show(name: &str, diagram: Option<DiagramFormat>, format: OutputFormat) -> Result<Exit> {

@@ -2,25 +2,35 @@
 
 mod account;
 mod args;
+mod backup;
 mod bench;
 mod client;
 mod config;
 mod dead;
 mod dev;
+mod doctor;
 mod events;
 mod explain;
 mod id;
+mod intake;
 mod job;
 mod key;
 mod lifecycle;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "mcp/missing.rs"]
+mod mcp;
 mod output;
 mod payload;
 mod queue;
+mod resource;
 mod run;
 mod schedule;
 mod serve;
 mod shell;
 mod show;
+mod test_server;
 mod top;
 mod verify;
 mod webhook;
@@ -33,7 +43,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use args::{Args, Command, ServerArgs};
+use args::{Args, Command, ConfigCommand, ServerArgs};
 use client::Server;
 use output::Exit;
 
@@ -56,22 +66,34 @@ fn main() -> ExitCode {
 fn run(args: Args) -> Result<Exit> {
     let Args { output: format, server: host, command } = args;
     match command {
-        Command::Lifecycle(command) => lifecycle::run(command, format),
+        Command::Lifecycle(command) => lifecycle::run(command, format, &host),
         Command::Dev(dev) => dev::run(&dev, host.key()?.as_deref()),
         Command::Serve(serve) => serve::run(serve),
-        Command::Verify { data, database_url } => verify::run(&data, database_url.as_deref(), format),
-        Command::Config { config } => config::run(config, format),
+        Command::TestServer { config, listen } => test_server::run(config, listen),
+        Command::Verify { data, database_url, database_schema } => {
+            verify::run(&data, database_url.as_deref(), &database_schema, format)
+        }
+        Command::Backup { to, data } => backup::back_up(&data, &to, format),
+        Command::Intake(command) => intake::run(&command),
+        Command::Restore { file, data } => backup::restore(&file, &data, format),
+        Command::Config { config, check: None } => config::run(config, format),
+        Command::Config { config, check: Some(ConfigCommand::Check) } => config::check(config, format),
+        Command::Doctor(args) => doctor::run(args, format),
         Command::Bench(bench) => bench::run(&bench, format, &host),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { dir } => shell::man(dir.as_deref()),
         Command::Run(new) => call(&host, async |server| run::run(&new, server, format).await),
         Command::Work(work) => call(&host, async |server| work::run(work, server).await),
         Command::Explain(job) => call(&host, async |server| explain::run(&job, server, format).await),
+        Command::Mcp(args) => mcp::run(&args, &host),
         Command::Top(args) => call(&host, async |server| top::run(&args, server).await),
         Command::Job(command) => call(&host, async |server| job::run(command, server, format).await),
         Command::Events(events) => call(&host, async |server| events::run(&events, server, format).await),
         Command::Dead(command) => call(&host, async |server| dead::run(command, server, format).await),
         Command::Queue(command) => call(&host, async |server| queue::run(command, server, format).await),
+        Command::Resource(command) => {
+            call(&host, async |server| resource::run(command, server, format).await)
+        }
         Command::Worker(command) => call(&host, async |server| worker::run(command, server, format).await),
         Command::Account(command) => call(&host, async |server| account::run(command, server, format).await),
         Command::Schedule(command) => {

@@ -4,10 +4,11 @@ use anyhow::Result;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tenure_api::request::{NewJob, NewSchedule};
-use tenure_api::{CallId, Schedule};
+use tenure_api::{CallId, JobRecord, Schedule};
 
-use crate::args::{OutputFormat, ScheduleCommand, ScheduleCreateArgs};
-use crate::client::Server;
+use crate::args::{OutputFormat, ScheduleCommand, SchedulePlanArgs};
+use crate::client::{Answer, Server};
+use crate::job::JOBS;
 use crate::output::Exit;
 use crate::payload;
 use crate::show::{List, text};
@@ -44,7 +45,16 @@ pub(crate) async fn run(command: ScheduleCommand, server: &Server, format: Outpu
         ScheduleCommand::List => {
             return SCHEDULES.print(format, &server.page(CallId::ListSchedules, &[], &Value::Null).await?);
         }
-        ScheduleCommand::Create(args) => server.post(CallId::CreateSchedule, &[], &body(*args)?).await?,
+        ScheduleCommand::Create(args) => {
+            server.post(CallId::CreateSchedule, &[], &body(args.id, args.plan)?).await?
+        }
+        ScheduleCommand::Replace(args) => {
+            server.post(CallId::ReplaceSchedule, &[&args.id], &body(None, args.plan)?).await?
+        }
+        ScheduleCommand::Run(args) => {
+            let job: Answer<JobRecord> = server.post(CallId::RunSchedule, &[&args.id], &json!({})).await?;
+            return JOBS.print_one(format, &job);
+        }
         ScheduleCommand::Pause(args) => server.post(CallId::PauseSchedule, &[&args.id], &json!({})).await?,
         ScheduleCommand::Resume(args) => server.post(CallId::ResumeSchedule, &[&args.id], &json!({})).await?,
         ScheduleCommand::Delete(args) => server.get(CallId::DeleteSchedule, &[&args.id]).await?,
@@ -52,7 +62,7 @@ pub(crate) async fn run(command: ScheduleCommand, server: &Server, format: Outpu
     SCHEDULES.print_one(format, &schedule)
 }
 
-fn body(args: ScheduleCreateArgs) -> Result<Value> {
+fn body(id: Option<String>, args: SchedulePlanArgs) -> Result<Value> {
     let payload = args.payload.as_deref().map(payload::read).transpose()?;
     let job = NewJob {
         job_type: args.job_type,
@@ -65,7 +75,7 @@ fn body(args: ScheduleCreateArgs) -> Result<Value> {
         ..NewJob::default()
     };
     Ok(json!(NewSchedule {
-        id: args.id,
+        id,
         cron: args.cron,
         timezone: Some(args.timezone),
         job: Some(to_raw_value(&job)?),

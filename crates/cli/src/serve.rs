@@ -93,7 +93,7 @@ async fn serve(config: Config, flags: &Flags, telemetry: &Telemetry) -> Result<E
 }
 
 /// Why the server does not start, with the exit code of the process.
-fn explain(error: ServeError) -> Result<Server> {
+pub(crate) fn explain(error: ServeError) -> Result<Server> {
     match error {
         ServeError::Open(_) | ServeError::Config(_) => {
             Err(CliError::new(Exit::Invalid, error.to_string()).into())

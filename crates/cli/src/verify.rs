@@ -10,11 +10,16 @@ use tenure_store::{Store, StoreError};
 use crate::args::OutputFormat;
 use crate::output::{self, CliError, Exit};
 
-pub(crate) fn run(data: &Path, database_url: Option<&str>, format: OutputFormat) -> anyhow::Result<Exit> {
+pub(crate) fn run(
+    data: &Path,
+    database_url: Option<&str>,
+    database_schema: &str,
+    format: OutputFormat,
+) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let opened = match database_url {
-            Some(url) => Store::connect(url).await,
+            Some(url) => Store::connect_to(url, database_schema).await,
             None if !data.is_dir() => {
                 let message = format!("there is no store in {}", data.display());
                 return Err(CliError::new(Exit::NotFound, message)
@@ -33,7 +38,8 @@ pub(crate) fn run(data: &Path, database_url: Option<&str>, format: OutputFormat)
     })
 }
 
-async fn report(store: &Store, format: OutputFormat) -> anyhow::Result<Exit> {
+/// Verifies a store, and prints what was found.
+pub(crate) async fn report(store: &Store, format: OutputFormat) -> anyhow::Result<Exit> {
     let mut printed: io::Result<()> = Ok(());
     let verified = tenure_runtime::verify(store, |difference| {
         if printed.is_ok() {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use tenure_api::request::{NewWebhook, NewWebhookFilter};
+use tenure_api::request::{NewWebhook, NewWebhookFilter, WebhookReplay};
 use tenure_api::{CallId, Webhook};
 
 use crate::args::{OutputFormat, WebhookCommand};
@@ -53,6 +53,10 @@ pub(crate) async fn run(command: WebhookCommand, server: &Server, format: Output
         WebhookCommand::Create { url, id, job_type, lifecycle, event, user } => {
             let filter = Some(NewWebhookFilter { job_type, lifecycle, event, user_id: user });
             server.create_secret(CallId::CreateWebhook, &[], &json!(NewWebhook { id, url, filter })).await?
+        }
+        WebhookCommand::Disable(args) => server.post(CallId::DisableWebhook, &[&args.id], &json!({})).await?,
+        WebhookCommand::Replay { webhook, since, after } => {
+            server.post(CallId::ReplayWebhook, &[&webhook.id], &json!(WebhookReplay { after, since })).await?
         }
         WebhookCommand::Enable(args) => server.post(CallId::EnableWebhook, &[&args.id], &json!({})).await?,
         WebhookCommand::Delete(args) => server.get(CallId::DeleteWebhook, &[&args.id]).await?,

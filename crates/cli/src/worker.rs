@@ -14,11 +14,21 @@ pub(crate) const WORKERS: List<WorkerStatus> = List {
     columns: &[
         ("WORKER", |worker| text(&worker.name)),
         ("LAST SEEN", |worker| age(worker.seen_at.as_ref())),
+        ("STATUS", |worker| text(&worker.status)),
         ("JOBS HELD", |worker| worker.holds.len().to_string()),
     ],
-    wide_columns: &[("JOBS", |worker| {
-        worker.holds.iter().map(|held| text(&held.job_id)).collect::<Vec<_>>().join(" ")
-    })],
+    wide_columns: &[
+        ("JOBS", |worker| worker.holds.iter().map(|held| text(&held.job_id)).collect::<Vec<_>>().join(" ")),
+        ("SLOTS", |worker| text(&worker.slots)),
+        ("HOST", |worker| text(&worker.host)),
+        ("VERSION", |worker| text(&worker.version)),
+        ("TYPES", |worker| {
+            worker
+                .types
+                .as_ref()
+                .map_or_else(String::new, |types| types.iter().map(text).collect::<Vec<_>>().join(" "))
+        }),
+    ],
     pairs: |_| Vec::new(),
 };
 

@@ -72,17 +72,19 @@ pub use error::{Error, Problem, Result};
 pub use follow::{AuditLines, Events, Follow, Following};
 pub use request::{
     Action, Amendment, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewAsset, NewJob, NewKey,
-    NewKeyScopes, NewLine, NewSchedule, NewWebhook, NewWebhookFilter, Page, Redrive, Report, Verb,
+    NewKeyScopes, NewLine, NewSchedule, NewWebhook, NewWebhookFilter, Page, Redrive, Report, StatsFilter,
+    Verb,
 };
 pub use reqwest::Method;
 pub use tenure_api::call::escape;
 pub use tenure_api::{
     Account, ActionResults, ApiKey, Asset, Attention, AuditLine, Call, CallId, CancelMode, CancelRequest,
     ClaimedJobs, Clock, DeadLetter, Event, Explanation, FailureStats, FinalStatus, Health, HeartbeatAnswer,
-    HeldJob, ItemResult, ItemResults, JobBrief, JobCount, JobError, JobRecord, JobType, KeyScopes, Lease,
-    LedgerLine, Lifecycle, LifecycleState, LifecycleSummary, LifecycleTransition, LogCount, LogLine,
-    LongestLife, LongestLives, Minutes, NamedResult, NextTransition, Node, PausedQueue, Percentiles, Queue,
-    Readiness, RedriveResults, Schedule, ScheduledJob, StateStats, Stats, TransitionStats, TypeStats,
-    WaitingFor, Webhook, WebhookFilter, WorkerStatus,
+    HeldJob, HistoriesCheck, HistoryCheck, ItemResult, ItemResults, JobBrief, JobCount, JobError, JobRecord,
+    JobType, KeyScopes, Lease, LedgerLine, Lifecycle, LifecycleState, LifecycleSummary, LifecycleTransition,
+    LiveJobsCheck, LiveStateCheck, LogCount, LogLine, LongestLife, LongestLives, Minutes, NamedResult,
+    NextTransition, Node, ObstacleExample, PausedQueue, Percentiles, Queue, Readiness, RedriveResults,
+    ReplayObstacle, Schedule, ScheduledJob, StateStats, Stats, StatsHistory, StatsPeriod, StatsStep,
+    StreamToken, TransitionStats, TypeStats, WaitingFor, Webhook, WebhookFilter, WhatIf, WorkerStatus,
 };
 pub use worker::{Fail, Job, Stage, Stop, Worker};

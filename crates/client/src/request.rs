@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub use tenure_api::Verb;
 pub use tenure_api::request::{
     DeadLetterFilter, EventFilter, JobFilter, NewAsset, NewKey, NewKeyScopes, NewLine, NewSchedule,
-    NewWebhook, NewWebhookFilter,
+    NewWebhook, NewWebhookFilter, StatsFilter,
 };
 
 /// A job to create.

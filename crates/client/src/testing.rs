@@ -35,6 +35,7 @@ pub struct Kit {
     server: Server,
     store: MemoryStore,
     client: Client,
+    url: String,
 }
 
 impl Kit {
@@ -49,8 +50,14 @@ impl Kit {
         let config = Config { listen: ([127, 0, 0, 1], 0).into(), definitions, ..Config::default() };
         let server = Server::start_on(store.clone().into(), config, |_| Pages::none()).await;
         let server = server.expect("a server in memory starts on a free port");
-        let client = Client::new(&format!("http://{}", server.address())).expect("an address is a URL");
-        Self { server, store, client }
+        let url = format!("http://{}", server.address());
+        let client = Client::new(&url).expect("an address is a URL");
+        Self { server, store, client, url }
+    }
+
+    /// The server's address, as a URL.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// A client of this server.

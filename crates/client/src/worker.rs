@@ -7,6 +7,7 @@ mod held_job;
 mod job;
 mod lease_keeper;
 mod reporter;
+mod signals;
 mod stop;
 mod text;
 mod trace;
@@ -83,9 +84,10 @@ impl Worker {
         self
     }
 
-    /// Runs until SIGTERM or ctrl-c, then drains.
+    /// Runs until SIGTERM or ctrl-c, then drains. A second signal ends the process at once.
     pub async fn run(self) -> Result<()> {
-        self.run_until(shutdown_signal()).await
+        let shutdown = signals::shutdown().await?;
+        self.run_until(async { drop(shutdown.await) }).await
     }
 
     /// Runs until this future is done, then drains. Returns an error if the server refuses this worker's claims; while the
@@ -128,30 +130,4 @@ fn default_name() -> String {
     let random = uuid::Uuid::now_v7().simple().to_string();
     let host = host.unwrap_or_else(|| "worker".into());
     format!("{}-{}-{}", text::truncate(&host, 200), std::process::id(), &random[24..])
-}
-
-async fn shutdown_signal() {
-    let interrupt = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    tokio::select! {
-        biased;
-        () = interrupt => {}
-        () = terminate() => {}
-    }
-}
-
-#[cfg(unix)]
-async fn terminate() {
-    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(_) => std::future::pending().await,
-    }
-}
-
-#[cfg(not(unix))]
-async fn terminate() {
-    std::future::pending().await
 }

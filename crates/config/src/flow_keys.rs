@@ -1,4 +1,4 @@
-//! The keys of a type that declare flow control: `unique`.
+//! The key `unique` of a type, and what it shares with the other declarations of flow control.
 
 use tenure_core::flow::{Among, OnConflict, Unique};
 use tenure_core::lifecycle::{Lifecycle, Trigger};
@@ -35,7 +35,7 @@ pub(crate) fn unique(
     let value = table.get("unique")?;
     let entries = reader.table(value, "unique")?;
     let table = reader.open(entries, value.span(), &UNIQUE);
-    let key = key(reader, &table);
+    let key = key_expression(reader, &table, "unique");
     let among = reader.get(&table, "among", among);
     let words = [
         ("return", Conflict::Return),
@@ -50,10 +50,11 @@ pub(crate) fn unique(
     Some(UniqueDefinition { key: key?, rule: Unique { among, on_conflict: on_conflict? } })
 }
 
-fn key(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<String> {
+/// The expression `key` of a table.
+pub(crate) fn key_expression(reader: &mut Reader<'_>, table: &Table<'_>, place: &str) -> Option<String> {
     if table.get("key").is_none() {
         let help = "write an expression, such as key = \"payload.customer\"";
-        reader.add_flaw(table.at.clone(), ValueError::new("`unique` has no `key`", help));
+        reader.add_flaw(table.at.clone(), ValueError::new(format!("`{place}` has no `key`"), help));
     }
     let text = reader.get(table, "key", value::text)?;
     match KeyExpression::parse(&text) {
@@ -77,7 +78,7 @@ fn among(input: &Input<'_>) -> Result<Among, ValueError> {
     }
 }
 
-fn span(input: &Input<'_>) -> Result<Millis, ValueError> {
+pub(crate) fn span(input: &Input<'_>) -> Result<Millis, ValueError> {
     const MAX: Millis = Millis(limits::FLOW_SPAN_MS_MAX);
     let found = value::duration(Millis(1))(input)?;
     if found <= MAX {

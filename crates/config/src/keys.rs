@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use toml::de::DeTable;
 
+use crate::intake::INTAKE;
 use crate::reader::{Reader, TableShape, Value};
 use OnReload::{Applied, NeedsRestart};
 
@@ -36,6 +37,7 @@ pub const KEYS: &[Key] = &[
     key("listen", Some("--listen"), NeedsRestart),
     key("data", Some("--data"), NeedsRestart),
     key("database_url", Some("--database-url"), NeedsRestart),
+    key("database_schema", None, NeedsRestart),
     key("lifecycles", None, Applied),
     key("limits.payload", None, Applied),
     key("limits.body", None, Applied),
@@ -46,6 +48,14 @@ pub const KEYS: &[Key] = &[
     key("limits.memory", None, Applied),
     key("webhooks.allow", None, Applied),
     key("webhooks.retry", None, Applied),
+    key("attention.failure_percent", None, Applied),
+    key("attention.failed_jobs", None, Applied),
+    key("attention.oldest_ready", None, Applied),
+    key("attention.backlog", None, Applied),
+    key("attention.drain_within", None, Applied),
+    key("attention.pause", None, Applied),
+    key("attention.lost_leases", None, Applied),
+    key("attention.commit_time", None, Applied),
     key("assets.store", None, NeedsRestart),
     key("auth.jwt.issuer", None, Applied),
     key("auth.jwt.audience", None, Applied),
@@ -62,6 +72,10 @@ pub const KEYS: &[Key] = &[
 
 /// The table of types; the keys in it are type names.
 pub(crate) const TYPES: &str = "types";
+/// The table of resources.
+pub(crate) const RESOURCES: &str = "resources";
+/// The table of queues.
+pub(crate) const QUEUES: &str = "queues";
 
 const fn key(name: &'static str, flag: Option<&'static str>, on_reload: OnReload) -> Key {
     Key { name, flag, on_reload }
@@ -98,7 +112,16 @@ pub(crate) struct FileValues<'t> {
     values: Vec<(&'static str, &'t Value<'t>)>,
     /// Tables in the file, including empty ones.
     pub(crate) tables: Vec<(String, Range<usize>)>,
+    pub(crate) named: NamedTables<'t>,
+}
+
+/// Tables whose keys are names.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct NamedTables<'t> {
     pub(crate) types: Option<&'t Value<'t>>,
+    pub(crate) resources: Option<&'t Value<'t>>,
+    pub(crate) queues: Option<&'t Value<'t>>,
+    pub(crate) intake: Option<&'t Value<'t>>,
 }
 
 impl<'t> FileValues<'t> {
@@ -122,7 +145,13 @@ pub(crate) fn collect<'t>(
         if let Some(key) = KEYS.iter().find(|key| key.name == path) {
             into.values.push((key.name, value));
         } else if path == TYPES {
-            into.types = Some(value);
+            into.named.types = Some(value);
+        } else if path == RESOURCES {
+            into.named.resources = Some(value);
+        } else if path == QUEUES {
+            into.named.queues = Some(value);
+        } else if path == INTAKE {
+            into.named.intake = Some(value);
         } else if let Some(table) = reader.table(value, &path) {
             into.tables.push((path.clone(), value.span()));
             collect(reader, table, &path, into);
@@ -145,7 +174,7 @@ fn names_below(prefix: &str) -> Vec<&'static str> {
         }
     }
     if prefix.is_empty() {
-        names.push(TYPES);
+        names.extend([TYPES, RESOURCES, QUEUES, INTAKE]);
     }
     names
 }

@@ -6,8 +6,10 @@
 
 mod address_block;
 mod flaw;
+mod flow;
 mod flow_keys;
 mod glob;
+mod intake;
 mod keys;
 mod layers;
 mod lifecycle_api;
@@ -29,11 +31,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tenure_core::attention::AttentionThresholds;
 use tenure_core::time::Millis;
 use tenure_runtime::Definitions;
 
 pub use address_block::AddressBlock;
 pub use flaw::{ConfigError, Flaw, Place};
+pub use intake::IntakeConfig;
 pub use keys::{KEYS, Key, OnReload};
 pub use lifecycle_api::{lifecycle_apis, mount_conflict};
 pub use reload::{Reload, reload};
@@ -52,9 +56,15 @@ pub const DEFAULT_FILE: &str = "tenure.toml";
 pub struct Config {
     pub listen: SocketAddr,
     pub store: StoreLocation,
+    /// The schema of the tables in a PostgreSQL database.
+    pub database_schema: String,
+    /// Databases of applications from which requests are taken.
+    pub intake: Vec<IntakeConfig>,
     pub definitions: Definitions,
     pub limits: Limits,
     pub webhooks: WebhooksConfig,
+    /// From when on the dashboard says that something needs attention.
+    pub attention: AttentionThresholds,
     /// Accept JSON Web Tokens of this issuer, besides the server's own keys.
     pub jwt: Option<JwtConfig>,
     /// Without it, the server speaks plain HTTP.
@@ -72,9 +82,12 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 7117)),
             store: StoreLocation::Data(PathBuf::from("./tenure-data")),
+            database_schema: "tenure".to_owned(),
+            intake: Vec::new(),
             definitions: Definitions::default(),
             limits: Limits::default(),
             webhooks: WebhooksConfig::default(),
+            attention: AttentionThresholds::default(),
             jwt: None,
             tls: None,
             otel: None,
@@ -248,7 +261,7 @@ pub fn load_in(
         keys::collect(&mut Reader { source, flaws: &mut flaws }, root.get_ref(), "", &mut values);
     }
     let mut layers = Layers::new(folder, source.as_ref(), &values, flags, &env, flaws);
-    let config = sections::config(&mut layers, values.types);
+    let config = sections::config(&mut layers, values.named);
     let Layers { settings, flaws, .. } = layers;
     let flaws = flaws.into_sorted();
     if flaws.is_empty() {

@@ -31,6 +31,8 @@ pub fn reload(running: &Config, loaded: Config) -> Reload {
     let mut config = Config { settings, ..loaded };
     config.listen = running.listen;
     config.store = running.store.clone();
+    config.database_schema.clone_from(&running.database_schema);
+    config.intake.clone_from(&running.intake);
     config.assets.clone_from(&running.assets);
     config.otel.clone_from(&running.otel);
     config.log.format = running.log.format;
@@ -54,6 +56,7 @@ fn needs_restart(name: &'static str, running: &Config, loaded: &Config) -> bool 
         "database_url" => {
             stores[0] != stores[1] && stores.iter().any(|it| matches!(it, StoreLocation::Database(_)))
         }
+        "database_schema" => running.database_schema != loaded.database_schema,
         "assets.store" => running.assets != loaded.assets,
         "otel.endpoint" => running.otel != loaded.otel,
         "log.format" => running.log.format != loaded.log.format,

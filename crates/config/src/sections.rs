@@ -1,15 +1,19 @@
 //! Builds a [`Config`] from the layers: one function per part.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_core::attention::AttentionThresholds;
 use tenure_core::time::Millis;
 use tenure_runtime::Definitions;
 
 use crate::flaw::{Site, ValueError};
+use crate::flow;
+use crate::intake;
+use crate::keys::NamedTables;
 use crate::layers::Layers;
 use crate::lifecycles;
-use crate::reader::Value;
 use crate::secret::DatabaseUrl;
 use crate::size::Size;
 use crate::text::{list, printable, suggestion};
@@ -27,23 +31,43 @@ const ASSET_MAX: Size = Size(48 << 30);
 const MEMORY_MAX: Size = Size(1 << 50);
 const CONNECTIONS_MAX: i64 = 1_000_000;
 const CREATIONS_MAX: i64 = 1_000_000;
+const COUNT_MAX: i64 = 1_000_000_000;
 const ALGORITHMS: &[&str] =
     &["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"];
 const ALGORITHMS_DEFAULT: &[&str] = &["RS256", "ES256", "EdDSA"];
 
 /// The whole configuration. An invalid value is reported, and its default is used instead.
-pub(crate) fn config(layers: &mut Layers<'_>, types: Option<&Value<'_>>) -> Config {
+pub(crate) fn config(layers: &mut Layers<'_>, named: NamedTables<'_>) -> Config {
     let default = Config::default();
     let listen = layers.or_default("listen", value::address, default.listen, ToString::to_string);
     let store = store(layers);
+    let database_schema =
+        layers.or_default("database_schema", value::text, default.database_schema.clone(), Clone::clone);
     let found = lifecycles::load(layers);
     let limits = limits(layers);
     let assets = layers.optional("assets.store", assets, Clone::clone);
-    let webhooks = webhooks(layers);
+    let (webhooks, attention) = (webhooks(layers), attention(layers));
     let (jwt, tls, otel, log) = (jwt(layers), tls(layers), otel(layers), log(layers));
-    let types = types::load(layers, types, &found, limits.payload);
-    let definitions = Definitions { lifecycles: found.lifecycles, types };
-    Config { listen, store, definitions, limits, webhooks, jwt, tls, otel, log, assets, ..default }
+    let mut declarations = flow::load(layers, named.resources, named.queues);
+    let types = types::load(layers, named.types, &found, limits.payload, &mut declarations);
+    let definitions = Definitions { lifecycles: found.lifecycles, types, flow: Arc::new(declarations) };
+    let intake = intake::load(layers, named.intake);
+    Config {
+        listen,
+        store,
+        database_schema,
+        intake,
+        definitions,
+        limits,
+        webhooks,
+        attention,
+        jwt,
+        tls,
+        otel,
+        log,
+        assets,
+        ..default
+    }
 }
 
 /// The last layer that names a store decides; one layer cannot name both.
@@ -112,6 +136,28 @@ fn webhooks(layers: &mut Layers<'_>) -> WebhooksConfig {
         |delays| joined(delays),
     );
     WebhooksConfig { allow: allow.unwrap_or_default(), retry }
+}
+
+fn attention(layers: &mut Layers<'_>) -> AttentionThresholds {
+    let default = AttentionThresholds::default();
+    let count = |layers: &mut Layers<'_>, key, default: u32| {
+        layers.or_default(key, value::number(1, COUNT_MAX), default, ToString::to_string)
+    };
+    let span = |layers: &mut Layers<'_>, key, default: Millis| {
+        layers.or_default(key, value::duration(Millis(1)), default, ToString::to_string)
+    };
+    let percent = value::number(0, 100);
+    let (key, show) = ("attention.failure_percent", |percent: &u8| percent.to_string());
+    AttentionThresholds {
+        failure_percent: layers.or_default(key, percent, default.failure_percent, show),
+        failed_jobs: count(layers, "attention.failed_jobs", default.failed_jobs),
+        oldest_ready: span(layers, "attention.oldest_ready", default.oldest_ready),
+        backlog: count(layers, "attention.backlog", default.backlog),
+        drain_within: span(layers, "attention.drain_within", default.drain_within),
+        pause: span(layers, "attention.pause", default.pause),
+        lost_leases: count(layers, "attention.lost_leases", default.lost_leases),
+        commit_time: span(layers, "attention.commit_time", default.commit_time),
+    }
 }
 
 fn joined(values: &[impl ToString]) -> String {

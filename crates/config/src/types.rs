@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use tenure_core::flow::Declarations;
 use tenure_core::job_type::CATCH_ALL;
 use tenure_core::lifecycle::{Lifecycle, Trigger};
 use tenure_core::limits;
@@ -11,6 +12,7 @@ use tenure_runtime::{Definitions, TypeDefinition};
 use toml::de::{DeTable, DeValue};
 
 use crate::flaw::{Site, ValueError};
+use crate::flow::{self, FlowDraft};
 use crate::flow_keys;
 use crate::keys::TYPES;
 use crate::layers::Layers;
@@ -35,12 +37,16 @@ const KEYS: &[&str] = &[
     "compensate_with",
     "timeouts",
     "unique",
+    "uses",
+    "sequence",
+    "batch",
 ];
 
 /// A type and its table, for the checks that need all types.
 struct Draft<'t> {
     definition: TypeDefinition,
     table: Table<'t>,
+    flow: FlowDraft<'t>,
 }
 
 /// The declared types; only the catch-all if there are none.
@@ -49,6 +55,7 @@ pub(crate) fn load(
     types: Option<&Value<'_>>,
     lifecycles: &LoadedLifecycles,
     payload: usize,
+    declarations: &mut Declarations,
 ) -> Vec<TypeDefinition> {
     let mut drafts = Vec::new();
     if let (Some(types), Some(mut reader)) = (types, layers.reader())
@@ -56,6 +63,7 @@ pub(crate) fn load(
     {
         drafts = read_all(&mut reader, types, lifecycles);
         check_compensations(&mut reader, &drafts);
+        flow::check_uses(&mut reader, drafts.iter().map(|draft| &draft.flow), declarations);
     }
     for draft in &drafts {
         for (key, value) in &draft.table.entries {
@@ -63,6 +71,9 @@ pub(crate) fn load(
             let text = layers.source.map_or_else(String::new, |source| value_text(value, &source.text));
             layers.record(&name, &text, Some(&Site::File(value.span())));
         }
+    }
+    for Draft { definition, flow, .. } in drafts.iter().filter(|draft| !draft.flow.is_empty()) {
+        declarations.types.insert(definition.name.as_str().into(), flow.flow.clone());
     }
     let mut types: Vec<TypeDefinition> = drafts.into_iter().map(|draft| draft.definition).collect();
     if types.is_empty() {
@@ -93,7 +104,8 @@ fn read_all<'t>(
         if let Some(table) = reader.table(value, &path) {
             let shape = TableShape { place: &format!("[{path}]"), keys: KEYS };
             let table = reader.open(table, key.span(), &shape);
-            drafts.push(Draft { definition: read(reader, name, &table, lifecycles), table });
+            let (definition, flow) = (read(reader, name, &table, lifecycles), flow::of_type(reader, &table));
+            drafts.push(Draft { definition, table, flow });
         }
     }
     drafts
@@ -218,14 +230,14 @@ fn check_compensations(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
 }
 
 /// A name as a TOML key: bare if possible.
-fn toml_key(name: &str) -> String {
+pub(crate) fn toml_key(name: &str) -> String {
     let is_bare =
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     if is_bare { name.to_owned() } else { format!("\"{}\"", name.escape_debug()) }
 }
 
 /// A value on one line: a string without quotes, anything else as in the file.
-fn value_text(value: &Value<'_>, source: &str) -> String {
+pub(crate) fn value_text(value: &Value<'_>, source: &str) -> String {
     match value.get_ref() {
         DeValue::String(text) => printable(text),
         DeValue::Table(_) if !source[value.span()].starts_with('{') => "a table".to_owned(),

@@ -1,25 +1,34 @@
 //! Commands: every request that changes something, as a parsed value.
 
+mod configuration;
+mod key_id;
+
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::api_key::{KeyUse, NewKey, RotateKey, Scopes};
+use crate::api_key::{KeyUse, NewKey, RotateKey};
 use crate::asset::{NewAsset, Upload};
 use crate::command_origin::CommandOrigin;
+pub use crate::command_origin::Reader;
 use crate::dead_letter::ReasonCode;
 use crate::erasure::Erase;
-use crate::flow::FlowKeys;
-use crate::id::{Fence, JobId, LifecycleName, Name, QueueName, TypeName, UserId, WorkerId};
-use crate::job::{CancelMode, JobError, LifecycleRef, Links, Spec};
+use crate::flow::{Declarations, FlowKeys, SequenceId};
+use crate::id::{Fence, JobId, LifecycleName, Name, QueueName, ResourceName, TypeName, UserId, WorkerId};
+use crate::intake::IntakeRequest;
+use crate::job::{CancelMode, JobError, LifecycleRef, Links};
 use crate::json::Json;
 use crate::lifecycle::Trigger;
 use crate::node::NodeRecord;
 use crate::schedule::{Fire, NewSchedule, ScheduleChange};
 use crate::session::NewSession;
+use crate::statistics::StatisticsReport;
 use crate::time::{Millis, Timestamp};
 use crate::webhook::{NewWebhook, WebhookChange};
+
+pub use crate::flow::{PauseRequest, ResourceChange};
+pub use configuration::ConfigurationChange;
+pub use key_id::{GENERATED_KEY_PREFIX, KeyId};
 
 /// A command with its origin and idempotency key.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +78,8 @@ pub enum Command {
     /// Drops garbage records whose objects have been deleted, by storage path.
     ForgetGarbage(Vec<String>),
     Cancel(Cancel),
+    /// Judges requests that applications have committed in SQL, in order.
+    TakeIn(Vec<IntakeRequest>),
     DeadLetter {
         job: JobId,
         reason: ReasonCode,
@@ -107,6 +118,15 @@ pub enum Command {
         queue: QueueName,
         paused: bool,
     },
+    /// Puts the declarations of flow control of a node that starts in force.
+    DeclareFlow(Arc<Declarations>),
+    /// An operator changes a resource.
+    ChangeResource {
+        resource: ResourceName,
+        change: ResourceChange,
+    },
+    /// Lets a halted sequence go on with its next job.
+    ResumeSequence(SequenceId),
     GrantCredits {
         user: UserId,
         amount: u64,
@@ -115,7 +135,11 @@ pub enum Command {
     RegisterLifecycle {
         lifecycle: LifecycleRef,
         source: String,
+        /// Whether the store had lifecycles before: then a new version is written to the audit log.
+        is_update: bool,
     },
+    /// A node starts with, or loads, another configuration than the last one.
+    RecordConfiguration(Box<ConfigurationChange>),
     AddKey(Box<NewKey>),
     RotateKey(RotateKey),
     RevokeKey(Name),
@@ -140,6 +164,8 @@ pub enum Command {
     WorkersSeen(Vec<WorkerSighting>),
     /// `seen_at` of the record is replaced by the store's time.
     NodeHeartbeat(Box<NodeRecord>),
+    /// What a node counted in a minute.
+    AddStatistics(Box<StatisticsReport>),
     /// Gives a worker's name to its newest connection.
     BindWorkerConnection {
         worker: WorkerId,
@@ -155,7 +181,7 @@ pub enum Command {
     Sweep(JobId),
     /// Deletes a job whose retention has ended.
     Purge(JobId),
-    /// Deletes expired telemetry, idempotency keys and worker records.
+    /// Deletes expired telemetry, idempotency keys, statistics and worker records.
     Prune,
 }
 
@@ -183,26 +209,12 @@ pub struct Create {
     pub links: Links,
     pub key: CreationKey,
     pub flow: FlowKeys,
+    /// Whether the `waiting` limits of resources apply: not to jobs of schedules.
+    pub is_limited: bool,
     /// Existing jobs that the caller may read.
     pub reader: Reader,
     /// Set when the user is over the rate limit: how long to wait. Ignored for a replay.
     pub throttled: Option<Millis>,
-}
-
-/// The jobs that a caller may read; all by default.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reader {
-    /// Only jobs of this user; none, if the caller has no user.
-    pub own_user: Option<Option<UserId>>,
-    pub scopes: Arc<Scopes>,
-}
-
-impl Reader {
-    pub fn may_read(&self, spec: &Spec) -> bool {
-        let is_own = |own: &Option<UserId>| own.is_some() && *own == spec.user_id;
-        self.own_user.as_ref().is_none_or(is_own)
-            && self.scopes.admits_job(&spec.job_type, &spec.queue, spec.user_id.as_ref())
-    }
 }
 
 /// New values of a job that no worker holds. `None` stays.
@@ -303,9 +315,9 @@ pub enum Verb {
     Start,
     Succeed { result: Option<Json>, error: Option<JobError> },
     Partial { result: Option<Json>, error: Option<JobError> },
-    Fail { error: JobError, retry_after: Option<Millis> },
+    Fail { error: JobError, retry_after: Option<Millis>, pause: Option<PauseRequest> },
     Reject { reason: String },
-    Release { checkpoint: Option<Json>, delay: Option<Millis> },
+    Release { checkpoint: Option<Json>, delay: Option<Millis>, pause: Option<PauseRequest> },
     CancelConfirm { checkpoint: Option<Json>, result: Option<Json> },
 }
 
@@ -356,39 +368,6 @@ pub struct Retry {
     pub when: When,
 }
 
-/// The prefix of keys that clients generate. A UUID of version 7 follows.
-pub const GENERATED_KEY_PREFIX: &str = "auto-";
-
-/// The id under which an idempotency key is stored: a digest of scope and key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyId(pub [u8; 16]);
-
-impl KeyId {
-    /// Each part is hashed with its length, so that different lists of parts give different ids.
-    pub fn of(parts: &[&[u8]]) -> Self {
-        let mut hash = Sha256::new();
-        for part in parts {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        let digest: [u8; 32] = hash.finalize().into();
-        let mut id = [0; 16];
-        id.copy_from_slice(&digest[..16]);
-        Self(id)
-    }
-
-    /// Begins with the time in a generated key, so that keys of about the same time are stored next to each other: otherwise each
-    /// key changes a different page of the database. 80 bits of the digest remain.
-    #[must_use]
-    pub(crate) fn in_order_of(mut self, key: &str) -> Self {
-        let generated = key.strip_prefix(GENERATED_KEY_PREFIX).and_then(|id| Uuid::parse_str(id).ok());
-        if let Some(id) = generated.filter(|id| id.get_version_num() == 7) {
-            self.0[..6].copy_from_slice(&id.as_bytes()[..6]);
-        }
-        self
-    }
-}
-
 impl Command {
     /// The verb in idempotency scopes and metrics.
     pub fn verb(&self) -> &'static str {
@@ -411,6 +390,7 @@ impl Command {
             Self::AddAsset(_) => "add-asset",
             Self::ForgetGarbage(_) => "forget-garbage",
             Self::Cancel(_) => "cancel",
+            Self::TakeIn(_) => "take-in",
             Self::DeadLetter { .. } => "dead-letter",
             Self::Signal { .. } => "signal",
             Self::Retry(_) => "retry",
@@ -422,8 +402,12 @@ impl Command {
             Self::Disconnect(_) => "disconnect",
             Self::DismissDeadLetter { .. } => "dismiss",
             Self::PauseQueue { .. } => "pause",
+            Self::DeclareFlow(_) => "declare-flow",
+            Self::ChangeResource { change, .. } => change.verb(),
+            Self::ResumeSequence(_) => "resume-sequence",
             Self::GrantCredits { .. } => "grant",
             Self::RegisterLifecycle { .. } => "register",
+            Self::RecordConfiguration(_) => "configure",
             Self::AddKey(_) => "add-key",
             Self::RotateKey(_) => "rotate-key",
             Self::RevokeKey(_) => "revoke-key",
@@ -437,6 +421,7 @@ impl Command {
             Self::ChangeWebhook { .. } => "change-webhook",
             Self::WorkersSeen(_) => "seen",
             Self::NodeHeartbeat(_) => "seen-node",
+            Self::AddStatistics(_) => "statistics",
             Self::BindWorkerConnection { .. } => "seat",
             Self::KeyRequest { .. } => "key-request",
             Self::Sweep(_) => "sweep",
@@ -465,12 +450,17 @@ impl Command {
             | Self::Sweep(job)
             | Self::Purge(job) => Some(*job),
             Self::Create(_)
+            | Self::TakeIn(_)
             | Self::Claim(_)
             | Self::PauseQueue { .. }
+            | Self::DeclareFlow(_)
+            | Self::ChangeResource { .. }
+            | Self::ResumeSequence(_)
             | Self::GrantCredits { .. }
             | Self::Erase(_)
             | Self::FinishErasure(_)
             | Self::RegisterLifecycle { .. }
+            | Self::RecordConfiguration(_)
             | Self::AddKey(_)
             | Self::RotateKey(_)
             | Self::RevokeKey(_)
@@ -483,6 +473,7 @@ impl Command {
             | Self::ChangeWebhook { .. }
             | Self::WorkersSeen(_)
             | Self::NodeHeartbeat(_)
+            | Self::AddStatistics(_)
             | Self::BindWorkerConnection { .. }
             | Self::KeyRequest { .. }
             | Self::ForgetGarbage(_)
@@ -493,25 +484,14 @@ impl Command {
     /// Whether the command adds work. When the queue is nearly full or the disk is full, these commands are refused
     /// first, so that running work can still finish.
     pub fn adds_work(&self) -> bool {
-        matches!(self, Self::Create(_) | Self::Retry(_) | Self::Fire(_) | Self::KeyRequest { .. })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn generated_keys_are_stored_in_the_order_of_their_time() {
-        let id = |key: &str| KeyId::of(&[b"given", key.as_bytes()]).in_order_of(key);
-        let (early, late) = ("0198c0de-0000-7abc-8000-000000000000", "0198c0de-0001-7000-8000-000000000000");
-        assert!(id(&format!("auto-{early}")) < id(&format!("auto-{late}")));
-        assert_eq!(id(&format!("auto-{early}")).0[..6], [0x01, 0x98, 0xc0, 0xde, 0, 0]);
-        let other_scope = KeyId::of(&[b"other"]).in_order_of(&format!("auto-{early}"));
-        assert_ne!(other_scope, id(&format!("auto-{early}")));
-        let random = "auto-7d444840-9dc0-41d1-b245-5ffdce74fad2";
-        for key in [early, "auto-", "auto-x", random, "page-1"] {
-            assert_eq!(id(key), KeyId::of(&[b"given", key.as_bytes()]), "{key} is as in earlier versions");
-        }
+        matches!(
+            self,
+            Self::Create(_)
+                | Self::TakeIn(_)
+                | Self::Retry(_)
+                | Self::Fire(_)
+                | Self::ChangeSchedule { change: ScheduleChange::Run(_), .. }
+                | Self::KeyRequest { .. }
+        )
     }
 }

@@ -1,8 +1,12 @@
-//! Origins of commands: the actor under whose name a command is recorded, and the credential that its caller presented.
+//! Origins of commands: the actor under whose name a command is recorded, the credential that its caller presented, and the jobs
+//! that it may read.
 
 use std::fmt;
+use std::sync::Arc;
 
-use crate::id::{Actor, Name, WorkerId};
+use crate::api_key::Scopes;
+use crate::id::{Actor, Name, UserId, WorkerId};
+use crate::job::Spec;
 
 /// Where a command comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,5 +40,21 @@ impl From<&str> for CommandOrigin {
 impl fmt::Display for CommandOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.actor.fmt(f)
+    }
+}
+
+/// The jobs that a caller may read; all by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reader {
+    /// Only jobs of this user; none, if the caller has no user.
+    pub own_user: Option<Option<UserId>>,
+    pub scopes: Arc<Scopes>,
+}
+
+impl Reader {
+    pub fn may_read(&self, spec: &Spec) -> bool {
+        let is_own = |own: &Option<UserId>| own.is_some() && *own == spec.user_id;
+        self.own_user.as_ref().is_none_or(is_own)
+            && self.scopes.admits_job(&spec.job_type, &spec.queue, spec.user_id.as_ref())
     }
 }

@@ -11,13 +11,15 @@ mod asset;
 mod audit;
 mod cancel;
 mod claim;
-mod clock;
+pub(crate) mod clock;
 mod compensation;
+mod configuration;
 mod consequences;
-mod create;
+pub(crate) mod create;
 mod dead_letter;
 mod erasure;
 mod heartbeat;
+mod intake;
 pub(crate) mod key;
 mod lease;
 mod lifecycle;
@@ -25,12 +27,15 @@ mod output;
 mod queue;
 mod replay;
 mod report;
+mod resource;
 mod retention;
 mod retry;
 mod schedule;
+mod sequence;
 mod session;
 mod signal;
-mod transition;
+mod statistics;
+pub(crate) mod transition;
 pub(crate) mod unique;
 mod webhook;
 mod worker;
@@ -76,6 +81,15 @@ pub enum CommandOutput {
     },
     /// The number of log lines of the job.
     Logged(u64),
+    /// Requests of applications, which were judged one by one.
+    TakenIn {
+        /// Those that no other node had taken in before.
+        taken: u64,
+        /// The code of each refusal.
+        refused: Vec<&'static str>,
+        /// Jobs whose worker must be told of a cancel request.
+        cancelling: Vec<Arc<Job>>,
+    },
     Account(Account),
     Key {
         key: ApiKey,
@@ -145,6 +159,7 @@ fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Co
         Command::AddAsset(it) => asset::add(context, by, it),
         Command::ForgetGarbage(paths) => Ok(retention::forget_garbage(context, paths)),
         Command::Cancel(it) => cancel::decide(context, by, it),
+        Command::TakeIn(requests) => Ok(intake::take_in(context, requests)),
         Command::DeadLetter { job, reason, detail } => {
             dead_letter::give_up(context, by, *job, *reason, detail)
         }
@@ -157,11 +172,17 @@ fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Co
         Command::FinishErasure(user) => erasure::finish(context, by, user),
         Command::Disconnect(it) => worker::disconnect(context, by, it),
         Command::DismissDeadLetter { job, reason } => dead_letter::dismiss(context, by, *job, reason),
+        Command::DeclareFlow(declarations) => Ok(resource::declare(context, declarations)),
+        Command::ChangeResource { resource, change } => resource::change(context, by, resource, change),
+        Command::ResumeSequence(id) => sequence::resume(context, by, id),
         Command::PauseQueue { queue, paused } => Ok(queue::pause(context, by, queue, *paused)),
         Command::GrantCredits { user, amount, reason } => {
             account::grant(context, by, user, *amount, reason.as_deref())
         }
-        Command::RegisterLifecycle { lifecycle, source } => lifecycle::register(context, lifecycle, source),
+        Command::RegisterLifecycle { lifecycle, source, is_update } => {
+            lifecycle::register(context, by, lifecycle, source, *is_update)
+        }
+        Command::RecordConfiguration(it) => Ok(configuration::record(context, by, it)),
         Command::AddKey(it) => api_key::add(context, by, it),
         Command::RotateKey(it) => api_key::rotate(context, by, it),
         Command::RevokeKey(id) => api_key::revoke(context, by, id),
@@ -169,12 +190,13 @@ fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Co
         Command::BeginSession(it) => session::begin(context, it),
         Command::EndSession(digest) => Ok(session::end(context, digest)),
         Command::AddSchedule(it) => schedule::add(context, by, it),
-        Command::ChangeSchedule { id, change } => schedule::change(context, by, id, *change),
+        Command::ChangeSchedule { id, change } => schedule::change(context, by, id, change),
         Command::Fire(it) => schedule::fire(context, by, it),
         Command::AddWebhook(it) => webhook::add(context, by, it),
         Command::ChangeWebhook { id, change } => webhook::change(context, by, id, change),
         Command::WorkersSeen(workers) => Ok(worker::seen(context, workers)),
         Command::NodeHeartbeat(node) => Ok(worker::node_heartbeat(context, node)),
+        Command::AddStatistics(report) => Ok(statistics::add(context, report)),
         Command::BindWorkerConnection { worker, credential, connection } => {
             Ok(worker::bind_connection(context, worker, credential, *connection))
         }

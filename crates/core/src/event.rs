@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::flow::FlowKeys;
+use crate::flow::{BucketId, FlowKeys, TokenLevel};
 use crate::id::{Actor, Fence, JobId, Name, StateName, WorkerId};
 use crate::job::{JobError, Lease, LeaseEnd};
 use crate::json::Json;
@@ -79,6 +79,9 @@ pub struct Facts {
     /// The keys of the changed payload, if they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<Box<FlowKeys>>,
+    /// The tokens that buckets lack after a claim has taken some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<(BucketId, TokenLevel)>,
     /// The payload of a signal, or the id of the compensating job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Json>,
@@ -203,4 +206,19 @@ pub struct AuditLine {
     /// `{ "credential", "before", "after" }`: the credential of the caller, and the values that the action changed. `None` in
     /// lines of earlier versions.
     pub details: Option<Json>,
+}
+
+impl AuditLine {
+    /// The action of a start or a reload with another configuration.
+    pub const CONFIGURE: &str = "configure";
+
+    /// Whether the line only records what later changes are compared with: the configuration of the first start. It is no action, so
+    /// lists leave it out.
+    pub fn is_baseline(&self) -> bool {
+        self.action == Self::CONFIGURE
+            && self
+                .details
+                .as_ref()
+                .is_some_and(|details| details.to_value().is_ok_and(|details| details["before"].is_null()))
+    }
 }

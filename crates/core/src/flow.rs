@@ -1,33 +1,30 @@
-//! Flow control: what a type declares, and the keys that its jobs have.
+//! Flow control: which ready jobs may be claimed now, and what a type, a queue or a resource declares about it.
+//!
+//! [`FlowKeys`] are evaluated when a job is created and stored on it. [`Declarations`] are those of the node that started last.
+//! Limits over all nodes are exact because the numbers of [`FlowView`] are those of the commit that claims or creates.
 
-use std::sync::{Arc, LazyLock};
+mod bucket;
+mod change;
+mod declaration;
+mod keys;
+mod state;
+mod view;
 
-use serde::{Deserialize, Serialize};
-
-use crate::id::Name;
 use crate::time::Millis;
 
-/// The values of the key expressions of a job's type, evaluated for this job. A job whose expression has no value is outside
-/// that rule.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FlowKeys {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unique: Option<Name>,
-}
-
-impl FlowKeys {
-    /// For a [`crate::job::Spec`]: most jobs have no keys, and all of them share one value.
-    pub fn shared(self) -> Arc<Self> {
-        static NOTHING: LazyLock<Arc<FlowKeys>> = LazyLock::new(Arc::default);
-        if self.is_empty() { Arc::clone(&NOTHING) } else { Arc::new(self) }
-    }
-
-    /// Whether no rule applies.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
+pub use bucket::{Blocked, BucketUse, TokenLevel};
+pub use change::{PauseRequest, ResourceChange};
+pub use declaration::{
+    Batch, Declarations, LimitFlaw, Limits, OnFailure, QueueFlow, Rate, Resource, ResourceDemand, Sequence,
+    Share, TypeFlow,
+};
+pub use keys::{BatchKey, BucketId, FlowKeys, ResourceUse, SequenceId};
+pub(crate) use state::scope_id;
+pub use state::{
+    FlowRecord, FlowRecordId, FlowRecordKind, FlowState, Halt, LimitOverride, Pause, PauseScope,
+};
+pub(crate) use view::Contribution;
+pub use view::{Candidate, FlowView, Group};
 
 /// What happens to a new job if its type has another one with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

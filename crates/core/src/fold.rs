@@ -24,6 +24,13 @@ pub struct Record {
     pub logs: (u64, u64),
 }
 
+impl Record {
+    /// Bytes in memory, about.
+    pub fn bytes(&self) -> usize {
+        self.job.bytes() + self.events.iter().map(Event::bytes).sum::<usize>()
+    }
+}
+
 /// A broken law.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {

@@ -142,6 +142,8 @@ shared_text! {
     LifecycleName
     /// A queue.
     QueueName
+    /// A resource of flow control.
+    ResourceName
     /// A worker, as it names itself.
     WorkerId
     /// A user: the owner of jobs and of an account.
@@ -160,13 +162,15 @@ impl Actor {
 
     /// Whether its actions on other users' jobs are written to the audit log.
     pub fn oversees(&self) -> bool {
-        ["operator:", "admin:"].iter().any(|role| self.0.starts_with(role))
+        ["operator:", "admin:", "sql:"].iter().any(|role| self.0.starts_with(role))
     }
 
     /// The role of the caller, if the actor is one.
     pub fn role(&self) -> Option<Role> {
         match self.0.split_once(':')?.0 {
             "user" => Some(Role::Producer),
+            // A role of the database that may call the functions of the intake.
+            "sql" => Some(Role::Operator),
             role => Role::parse(role),
         }
     }

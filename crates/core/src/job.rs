@@ -329,6 +329,12 @@ impl Job {
         self.amended.as_ref().and_then(|amended| amended.priority).unwrap_or(self.spec.priority)
     }
 
+    /// [`Job::flow`], without a copy unless it was amended.
+    pub fn shared_flow(&self) -> Arc<FlowKeys> {
+        let amended = self.amended.as_ref().and_then(|amended| amended.flow.as_deref());
+        amended.map_or_else(|| Arc::clone(&self.spec.flow), |flow| Arc::new(flow.clone()))
+    }
+
     pub fn flow(&self) -> &FlowKeys {
         self.amended.as_ref().and_then(|amended| amended.flow.as_deref()).unwrap_or(&self.spec.flow)
     }

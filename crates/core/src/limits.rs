@@ -50,6 +50,20 @@ pub const PRIORITY_MAX: i32 = 1_000_000;
 pub const SPAN_MS_MAX: u64 = 100 * 365 * 86_400_000;
 /// The longest span of flow control: 366 days.
 pub const FLOW_SPAN_MS_MAX: u64 = 366 * 86_400_000;
+/// Running and waiting jobs, tokens and units of a resource.
+pub const FLOW_COUNT_MAX: u64 = 1_000_000_000;
+/// The weight of a key of a share.
+pub const WEIGHT_MAX: u64 = 1_000_000;
+/// Jobs of a group.
+pub const GROUP_JOBS_MAX: u64 = 1000;
+/// Resources.
+pub const RESOURCES_MAX: usize = 1000;
+/// Resources of one type.
+pub const TYPE_RESOURCES_MAX: usize = 16;
+/// Buckets with unfinished jobs.
+pub const BUCKETS_MAX: usize = 1_000_000;
+/// Buckets of a resource in one answer.
+pub const LISTED_BUCKETS_MAX: usize = 100;
 /// The shortest lease.
 pub const LEASE_MS_MIN: u64 = 1000;
 /// Nesting of a payload.

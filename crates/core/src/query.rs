@@ -47,6 +47,35 @@ impl JobFilter {
             && self.from.is_none_or(|from| from <= spec.id)
     }
 
+    /// The jobs that both filters admit; `None` if there cannot be any, because both have other values of a field.
+    pub fn and(self, other: Self) -> Option<Self> {
+        fn both<T: PartialEq>(one: Option<T>, other: Option<T>, contradicts: &mut bool) -> Option<T> {
+            *contradicts |= one.is_some() && other.is_some() && one != other;
+            one.or(other)
+        }
+        let mut contradicts = false;
+        let no = &mut contradicts;
+        let filter = Self {
+            state: both(self.state, other.state, no),
+            phase: both(self.phase, other.phase, no),
+            outcome: both(self.outcome, other.outcome, no),
+            lifecycle: both(self.lifecycle, other.lifecycle, no),
+            job_type: both(self.job_type, other.job_type, no),
+            queue: both(self.queue, other.queue, no),
+            user_id: both(self.user_id, other.user_id, no),
+            worker: both(self.worker, other.worker, no),
+            correlation_id: both(self.correlation_id, other.correlation_id, no),
+            retry_of: both(self.retry_of, other.retry_of, no),
+            created_after: self.created_after.max(other.created_after),
+            created_before: match (self.created_before, other.created_before) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            },
+            from: self.from.max(other.from),
+        };
+        (!contradicts).then_some(filter)
+    }
+
     /// Whether an index serves the filter.
     pub fn is_indexed(&self) -> bool {
         self.user_id.is_some() || self.correlation_id.is_some() || self.retry_of.is_some()

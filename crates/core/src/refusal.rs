@@ -3,7 +3,10 @@
 
 use std::fmt;
 
+use serde_json::{Map, Value, json};
+
 use crate::api_key::Role;
+use crate::flow::{BucketId, SequenceId};
 use crate::id::{Fence, JobId, Name, StateName, TypeName};
 use crate::job::LifecycleRef;
 use crate::lifecycle::Trigger;
@@ -53,6 +56,15 @@ pub enum Refusal {
     InsufficientCredits { cost: u64, available: u64 },
     #[error("{what} is larger than {limit} bytes")]
     TooLarge { what: &'static str, limit: usize },
+    /// The `waiting` limit of a resource.
+    #[error("{bucket} has {limit} unfinished jobs, its limit")]
+    QueueFull { bucket: BucketId, limit: u64 },
+    /// Too many buckets of resources are in use.
+    #[error("jobs with {limit} different resource keys are unfinished")]
+    TooManyBuckets { limit: usize },
+    /// The sequence continues already.
+    #[error("sequence {0} is not halted")]
+    NotHalted(SequenceId),
     #[error("rate limit exceeded; try again in {retry_after}")]
     RateLimited { retry_after: Millis },
     /// The same name and version with a different text.
@@ -92,7 +104,9 @@ impl Refusal {
     /// The stable problem code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::InvalidTransition { .. } | Self::Unfinished { .. } => "invalid_transition",
+            Self::InvalidTransition { .. } | Self::Unfinished { .. } | Self::NotHalted(_) => {
+                "invalid_transition"
+            }
             Self::RoleNotPermitted { .. } => "forbidden",
             Self::LeaseConflict { .. } => "lease_conflict",
             Self::PreconditionFailed { .. } => "precondition_failed",
@@ -106,8 +120,52 @@ impl Refusal {
             Self::InsufficientCredits { .. } => "insufficient_credits",
             Self::TooLarge { .. } => "too_large",
             Self::RateLimited { .. } => "rate_limited",
+            Self::QueueFull { .. } => "queue_full",
+            Self::TooManyBuckets { .. } => "overloaded",
             Self::LifecycleChanged(_) => "lifecycle_changed",
         }
+    }
+
+    /// The members of its problem besides code and detail.
+    pub fn members(&self) -> Map<String, Value> {
+        let at = |pointer: &str| json!({ "errors": [{ "pointer": pointer, "detail": self.to_string() }] });
+        let members = match self {
+            Self::InvalidTransition { job, current_state, trigger, allowed } => json!({
+                "job_id": job, "current_state": current_state, "trigger": trigger, "allowed": allowed,
+            }),
+            Self::Unfinished { job, current_state, allowed } => json!({
+                "job_id": job, "current_state": current_state, "trigger": "delete", "allowed": allowed,
+            }),
+            // A sequence that is not halted has one state, in which nothing is allowed.
+            Self::NotHalted(_) => {
+                json!({ "current_state": "running", "trigger": "signal:resume", "allowed": [] })
+            }
+            Self::PreconditionFailed { job, seq } => json!({ "job_id": job, "seq": seq }),
+            Self::Duplicate { job: Some(job) } => json!({ "job_id": job }),
+            Self::LeaseConflict { job, fence, cause } => {
+                json!({ "job_id": job, "fence": fence, "cause": cause.to_string() })
+            }
+            Self::UnknownType(_) => at("#/type"),
+            Self::ValidationFailed(errors) => {
+                let one = |error: &Pointed| json!({ "pointer": error.pointer, "detail": error.detail });
+                json!({ "errors": errors.iter().map(one).collect::<Vec<_>>() })
+            }
+            Self::GuardRejected { .. } => at("#/payload"),
+            Self::IdempotencyMismatch(_) => at("#"),
+            Self::InsufficientCredits { cost, available } => json!({ "cost": cost, "available": available }),
+            Self::TooLarge { limit, .. } => json!({ "limit": limit }),
+            Self::QueueFull { bucket, limit } => {
+                json!({ "resource": bucket.resource, "key": bucket.key, "limit": limit })
+            }
+            Self::Duplicate { job: None }
+            | Self::RoleNotPermitted { .. }
+            | Self::NotFound { .. }
+            | Self::RateLimited { .. }
+            | Self::TooManyBuckets { .. }
+            | Self::UnknownLifecycle(_)
+            | Self::LifecycleChanged(_) => Value::Null,
+        };
+        if let Value::Object(members) = members { members } else { Map::new() }
     }
 
     pub fn invalid(pointer: &str, detail: impl Into<String>) -> Self {

@@ -79,13 +79,25 @@ pub struct NewSchedule {
     pub next_at: Timestamp,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ScheduleChange {
     Pause,
     /// Resumes at this time. Times that passed meanwhile create no jobs.
     Resume(Timestamp),
+    /// A new plan, and its first time. A paused schedule stays paused.
+    Replace(Box<Plan>, Timestamp),
+    /// Its job, besides its times.
+    Run(Box<RunNow>),
     /// Its jobs stay.
     Remove,
+}
+
+/// A job of a schedule that an operator asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunNow {
+    /// The last job as it was read, so that it is loaded too.
+    pub last_job: Option<JobId>,
+    pub job: Box<Create>,
 }
 
 /// A due time of a schedule.

@@ -59,6 +59,11 @@ impl Timestamp {
         self.0.div_euclid(60_000)
     }
 
+    /// Whether it has a year that callers can ask for and that can be written: 1970 to 9999.
+    pub fn is_writable(self) -> bool {
+        (0..Self::NEVER.0).contains(&self.0)
+    }
+
     /// Parses RFC 3339. `None` for anything else, years outside 1970 to 9999, and leap seconds.
     pub fn parse(text: &str) -> Option<Self> {
         let b = text.as_bytes();
@@ -86,7 +91,8 @@ impl Timestamp {
         let offset_minutes = offset(rest)?;
         let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
         let ms = (seconds - offset_minutes * 60) * 1000 + millis;
-        (ms >= 0).then_some(Self(ms))
+        // The offset may lead out of these years.
+        Some(Self(ms)).filter(|time| time.is_writable())
     }
 }
 
@@ -297,6 +303,8 @@ mod tests {
             "1969-12-31T23:59:59Z",
             "2026-01-01T00:00:00.Z",
             "2026-01-01T00:00:00+25:00",
+            "9999-12-31T23:59:59-00:01",
+            "1970-01-01T00:00:00+00:01",
         ] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }

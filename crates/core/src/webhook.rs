@@ -90,6 +90,10 @@ pub enum WebhookChange {
         /// `None` disables the webhook.
         retry_in: Option<Millis>,
     },
+    /// Sends the events after an earlier position again. The report of the present sender is refused.
+    Replay(Position),
+    /// Stops deliveries until it is enabled. The report of the present sender is refused.
+    Disable,
     /// Continues at the stored position.
     Enable,
     Remove,

@@ -2,6 +2,7 @@
 //!
 //! It holds what [`Reads`] names and nothing else. A rule that needs more adds it to `Reads::of`.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -13,11 +14,16 @@ use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
 use crate::decide::{key, unique};
 use crate::event::{AuditLine, Event, LogLine, Telemetry};
-use crate::flow::FlowKeys;
+use crate::flow::{
+    BucketId, Candidate, Contribution, FlowKeys, FlowRecord, FlowRecordId, FlowView, ResourceUse, SequenceId,
+};
 use crate::id::{Fence, JobId, Name, QueueName, TypeName, UserId, WorkerId};
+use crate::intake::{IntakePlace, IntakeRecord, IntakeRequest};
 use crate::job::{Job, LifecycleRef};
 use crate::node::NodeRecord;
+use crate::schedule::ScheduleChange;
 use crate::session::Session;
+use crate::statistics::{PeriodCounts, PeriodId};
 use crate::time::Timestamp;
 use crate::worker::WorkerRecord;
 
@@ -28,8 +34,8 @@ use crate::worker::WorkerRecord;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     pub jobs: BTreeSet<JobId>,
-    /// For each filter, how many ready jobs all its claims together may take.
-    pub claims: BTreeMap<ClaimFilter, usize>,
+    /// For each filter, how many jobs each of its claims may take, in order.
+    pub claims: BTreeMap<ClaimFilter, Vec<u32>>,
     pub keys: BTreeSet<KeyId>,
     pub accounts: BTreeSet<UserId>,
     pub dead_letters: BTreeSet<JobId>,
@@ -43,6 +49,15 @@ pub struct Reads {
     pub automations: BTreeSet<AutomationId>,
     /// Jobs of which the record of the unique key is needed, if they have one.
     pub unique_of: BTreeSet<JobId>,
+    /// Buckets that new or amended jobs will use. Those of loaded jobs are needed, too.
+    pub buckets: BTreeSet<BucketId>,
+    /// Sequences that new or amended jobs will join. Those of loaded jobs are needed, too.
+    pub sequences: BTreeSet<SequenceId>,
+    /// Rows of the intake that may still be there.
+    pub intake: BTreeSet<IntakePlace>,
+    /// Ids whose records of the intake are needed.
+    pub intake_records: BTreeSet<JobId>,
+    pub statistics: BTreeSet<PeriodId>,
 }
 
 impl Reads {
@@ -60,9 +75,8 @@ impl Reads {
         self.keys.extend(key::of_verb_in_earlier_versions(envelope));
         match &envelope.command {
             Command::Create(create) => self.add_creation(create),
-            Command::Claim(claim) => {
-                *self.claims.entry(claim.filter.clone()).or_default() += claim.max as usize;
-            }
+            Command::TakeIn(requests) => self.add_intake(requests),
+            Command::Claim(claim) => self.claims.entry(claim.filter.clone()).or_default().push(claim.max),
             Command::DismissDeadLetter { job, .. } | Command::Purge(job) | Command::Delete { job, .. } => {
                 self.dead_letters.insert(*job);
                 self.unique_of.insert(*job);
@@ -72,15 +86,11 @@ impl Reads {
                 self.unique_of.insert(retry.job);
             }
             Command::Amend(amend) => self.add_amendment(amend),
-            Command::GrantCredits { user, .. } => {
-                self.accounts.insert(user.clone());
-            }
-            Command::RegisterLifecycle { lifecycle, .. } => {
-                self.lifecycles.insert(lifecycle.clone());
-            }
+            Command::GrantCredits { user, .. } => self.accounts.extend([user.clone()]),
+            Command::RegisterLifecycle { lifecycle, .. } => self.lifecycles.extend([lifecycle.clone()]),
             Command::AddKey(_) | Command::RotateKey(_) | Command::RevokeKey(_) => self.api_keys = true,
             Command::AddSchedule(new) => self.automation(AutomationKind::Schedule, &new.id),
-            Command::ChangeSchedule { id, .. } => self.automation(AutomationKind::Schedule, id),
+            Command::ChangeSchedule { id, change } => self.add_schedule_change(id, change),
             Command::Fire(fire) => {
                 self.automation(AutomationKind::Schedule, &fire.schedule);
                 if let Some((_, Ok(create))) = &fire.occurrence {
@@ -89,6 +99,7 @@ impl Reads {
             }
             Command::AddWebhook(new) => self.automation(AutomationKind::Webhook, &new.id),
             Command::ChangeWebhook { id, .. } => self.automation(AutomationKind::Webhook, id),
+            Command::AddStatistics(report) => self.statistics.extend(report.periods().map(|(id, _)| id)),
             Command::Upload(_)
             | Command::AddAsset(_)
             | Command::Erase(_)
@@ -103,6 +114,10 @@ impl Reads {
             | Command::Signal { .. }
             | Command::Disconnect(_)
             | Command::PauseQueue { .. }
+            | Command::DeclareFlow(_)
+            | Command::ChangeResource { .. }
+            | Command::ResumeSequence(_)
+            | Command::RecordConfiguration(_)
             | Command::KeysUsed(_)
             | Command::BeginSession(_)
             | Command::EndSession(_)
@@ -116,15 +131,45 @@ impl Reads {
         }
     }
 
+    fn add_schedule_change(&mut self, id: &Name, change: &ScheduleChange) {
+        self.automation(AutomationKind::Schedule, id);
+        if let ScheduleChange::Run(run) = change {
+            self.jobs.extend(run.last_job);
+            self.add_creation(&run.job);
+        }
+    }
+
     fn add_creation(&mut self, create: &Create) {
         self.keys.extend(key::candidates(create));
         self.keys.extend(unique_record(&create.job_type, &create.flow));
         self.accounts.extend(create.user_id.clone());
+        self.add_flow(&create.job_type, &create.flow);
+    }
+
+    fn add_flow(&mut self, job_type: &TypeName, flow: &FlowKeys) {
+        self.buckets.extend(flow.resources.iter().map(ResourceUse::bucket));
+        self.sequences.extend(flow.sequence_of(job_type));
+    }
+
+    fn add_intake(&mut self, requests: &[IntakeRequest]) {
+        for request in requests {
+            self.intake.extend(request.place);
+            if request.place.is_none() {
+                self.jobs.insert(request.job);
+                self.intake_records.insert(request.receipt);
+            }
+            if let Ok(envelope) = request.envelope() {
+                self.add(&envelope);
+            }
+        }
     }
 
     fn add_amendment(&mut self, amend: &Amend) {
         self.unique_of.insert(amend.job);
         let flow = amend.flow.as_ref();
+        if let Some(flow) = flow {
+            self.add_flow(&amend.job_type, flow);
+        }
         self.keys.extend(flow.and_then(|flow| unique_record(&amend.job_type, flow)));
     }
 
@@ -183,10 +228,12 @@ pub struct KeyRecord {
 pub struct WorkingSet {
     /// Loaded and created jobs.
     pub jobs: BTreeMap<JobId, Arc<Job>>,
-    /// For each filter, ready jobs in claim order.
-    pub candidates: BTreeMap<ClaimFilter, Vec<JobId>>,
+    /// For each filter, ready jobs that flow control admits, in claim order.
+    pub candidates: BTreeMap<ClaimFilter, Vec<Candidate>>,
     /// Filters with more ready jobs than those, which were left out because the others have many bytes.
     pub cut_candidates: BTreeSet<ClaimFilter>,
+    /// Filters with a candidate that turned out not to be claimable, so that the store may have another job in its place.
+    pub passed_over: BTreeSet<ClaimFilter>,
     pub keys: BTreeMap<KeyId, KeyRecord>,
     pub accounts: BTreeMap<UserId, Account>,
     /// All paused queues.
@@ -200,6 +247,14 @@ pub struct WorkingSet {
     /// Objects to delete, by storage path, and when.
     pub garbage: BTreeMap<String, Timestamp>,
     pub automations: BTreeMap<AutomationId, Automation>,
+    /// Rows that are still in the intake.
+    pub intake: BTreeSet<IntakePlace>,
+    pub intake_records: BTreeMap<JobId, IntakeRecord>,
+    pub statistics: BTreeMap<PeriodId, PeriodCounts>,
+    /// When the store was last restored from a backup; 0 if never. Leases of jobs created before then have fences from this
+    /// number on: smaller ones may have been granted after the backup, to workers that still run.
+    pub restored_at: Timestamp,
+    pub flow: FlowView,
     pub changes: Changes,
 }
 
@@ -210,11 +265,13 @@ pub struct Changes {
     pub appended: Appended,
     pub upserted: Upserted,
     pub assets: AssetChanges,
+    pub intake: IntakeChanges,
     /// Erased users and their aliases. The account of the user is deleted, and its ledger lines get the alias and lose their
     /// reasons. Written before accounts and ledger lines.
     pub erased_users: BTreeMap<UserId, UserId>,
-    /// Deletes what expired before this time, a bounded number of rows at once: telemetry, idempotency keys, sessions, and
-    /// workers not seen for [`crate::limits::WORKER_UNSEEN_MS_MAX`]. PostgreSQL also merges its changes of counts.
+    /// Deletes what expired before this time, a bounded number of rows at once: telemetry, idempotency keys, sessions,
+    /// statistics, and workers not seen for [`crate::limits::WORKER_UNSEEN_MS_MAX`]. PostgreSQL also deletes
+    /// old changes of its journal.
     pub prune: Option<Timestamp>,
 }
 
@@ -252,9 +309,12 @@ pub struct Upserted {
     pub sessions: BTreeMap<Name, Option<Session>>,
     /// Those that are no longer in the working set are deleted.
     pub automations: BTreeSet<AutomationId>,
+    /// Records of flow control; `None` is deleted.
+    pub flow: BTreeMap<FlowRecordId, Option<FlowRecord>>,
     pub workers: BTreeMap<WorkerId, WorkerRecord>,
     /// Nodes not seen for [`crate::limits::NODE_UNSEEN_MS_MAX`] are deleted in the same commit.
     pub nodes: BTreeMap<Name, NodeRecord>,
+    pub statistics: BTreeSet<PeriodId>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -267,6 +327,14 @@ pub struct AssetChanges {
     pub garbage: BTreeMap<String, Timestamp>,
     /// Storage paths whose objects have been deleted.
     pub forgotten: BTreeSet<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IntakeChanges {
+    /// Rows that are removed from the intake.
+    pub taken: BTreeSet<IntakePlace>,
+    /// Inserted, unless the id has a record.
+    pub records: BTreeMap<JobId, IntakeRecord>,
 }
 
 impl Changes {
@@ -293,6 +361,13 @@ impl WorkingSet {
         self.changes.jobs.created.iter().any(|id| self.jobs[id].spec.links.compensates.is_none())
     }
 
+    /// Keeps a record of a request that created no job. The first record of an id stays.
+    pub(crate) fn put_intake_record(&mut self, record: IntakeRecord) {
+        if let Entry::Vacant(vacant) = self.intake_records.entry(record.id) {
+            self.changes.intake.records.insert(record.id, vacant.insert(record).clone());
+        }
+    }
+
     pub(crate) fn job_mut(&mut self, id: JobId) -> &mut Job {
         if !self.changes.jobs.created.contains(&id) {
             self.changes.jobs.updated.insert(id);
@@ -308,7 +383,11 @@ impl WorkingSet {
 
     /// Appends an event and folds it into its job.
     pub(crate) fn record(&mut self, event: Event) {
-        self.job_mut(event.job_id).evolve(&event);
+        let job = self.job_mut(event.job_id);
+        let before = Contribution::of(job);
+        job.evolve(&event);
+        let after = Contribution::of(job);
+        self.flow.moved(before, after);
         self.changes.appended.events.push(event);
     }
 
@@ -337,6 +416,20 @@ impl WorkingSet {
             line.reason = None;
         }
         self.changes.erased_users.insert(user.clone(), alias.clone());
+    }
+
+    /// Writes a record of flow control, which is in force for the rest of the batch.
+    pub(crate) fn put_flow(&mut self, record: FlowRecord) {
+        let id = record.id();
+        if !matches!(record, FlowRecord::Level(..)) {
+            Arc::make_mut(&mut self.flow.state).apply(&id, Some(&record));
+        }
+        self.changes.upserted.flow.insert(id, Some(record));
+    }
+
+    pub(crate) fn remove_flow(&mut self, id: FlowRecordId) {
+        Arc::make_mut(&mut self.flow.state).apply(&id, None);
+        self.changes.upserted.flow.insert(id, None);
     }
 
     pub(crate) fn put_key(&mut self, record: KeyRecord) {
@@ -382,6 +475,12 @@ impl WorkingSet {
     pub(crate) fn remove_automation(&mut self, id: &AutomationId) {
         self.changes.upserted.automations.insert(id.clone());
         self.automations.remove(id);
+    }
+
+    /// Adds to a period, which begins empty.
+    pub(crate) fn add_statistics(&mut self, id: PeriodId, counts: &PeriodCounts) {
+        self.statistics.entry(id.clone()).or_default().add(counts);
+        self.changes.upserted.statistics.insert(id);
     }
 
     pub(crate) fn put_dead_letter(&mut self, letter: DeadLetter) {

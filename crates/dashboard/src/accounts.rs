@@ -1,4 +1,7 @@
-//! Accounts: credits of each user, and the ledger.
+//! Users: their jobs, limits and credits, and the ledger.
+
+mod jobs;
+mod limits;
 
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::id::UserId;
@@ -29,17 +32,31 @@ pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
 impl Page for Accounts {
     const TAB: Tab = Tab::Accounts;
 
-    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup> {
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         let accounts = service.store().accounts(self.after.clone(), ROWS).await?;
         let older = accounts.last().filter(|_| accounts.len() == ROWS).map(|(user, _)| user.clone());
+        let recent = match self.after {
+            None => jobs::by_user(service, caller).await?,
+            Some(_) => Vec::new(),
+        };
         let none =
-            ("No accounts yet. A grant creates one:", "tenure account grant USER 100 --reason \"a gift\"");
+            ("No accounts yet. A grant creates one:", "tenure account grant ada 100 --reason \"a gift\"");
         let columns = ["User", "#Granted", "#Reserved", "#Spent", "#Available"];
         let row = |(user, account): &(UserId, Account)| html! { tr { th scope="row" { a href=(address(user)) { (user) } } (amounts(*account)) } };
-        let shown = list(&accounts, none, "Accounts by user", &columns, row);
+        let shown = rows(&accounts, none, "Accounts by user", &columns, row);
         Ok(html! {
-            div #accounts { (parts.keep("accounts", shown)) }
-            @if let Some(last) = older { p { a href=(format!("/ui/accounts?after={}", encode(last.as_str()))) { "More" } } }
+            @if self.after.is_none() {
+                section {
+                    h2 { "Jobs" }
+                    div #users { (parts.keep("users", jobs::table_of(&recent))) }
+                    p.hint { "Users of the newest " (jobs::EXAMINED) " jobs. The search finds any user by its whole name." }
+                }
+            }
+            section {
+                h2 { "Credits" }
+                div #accounts { (parts.keep("accounts", shown)) }
+                @if let Some(last) = older { p { a href=(format!("/ui/accounts?after={}", encode(last.as_str()))) { "More" } } }
+            }
         })
     }
 }
@@ -51,7 +68,9 @@ fn address(user: &UserId) -> String {
 /// Granted is the sum of reserved, spent and available.
 fn amounts(account: Account) -> Markup {
     let Account { granted, reserved, spent } = account;
-    html! { @for amount in [granted, reserved, spent, account.available()] { td.number { (count(amount)) } } }
+    let amounts =
+        [("Granted", granted), ("Reserved", reserved), ("Spent", spent), ("Available", account.available())];
+    html! { @for (name, amount) in amounts { td.number data-label=(name) { (count(amount)) } } }
 }
 
 struct OneAccount {
@@ -70,7 +89,7 @@ impl Page for OneAccount {
     const TAB: Tab = Tab::Accounts;
 
     fn title(&self) -> Option<String> {
-        Some(format!("Account of {}", self.user))
+        Some(format!("User {}", self.user))
     }
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
@@ -79,8 +98,13 @@ impl Page for OneAccount {
             service.store().ledger_before(self.user.clone(), self.before.unwrap_or(u64::MAX), ROWS).await?;
         let older = lines.last().filter(|_| lines.len() == ROWS).map(|(row, _)| *row);
         let sums = html! { tr { (amounts(account)) } };
-        let sums = table("Credits", &["#Granted", "#Reserved", "#Spent", "#Available"], &sums);
+        let columns = ["#Granted", "#Reserved", "#Spent", "#Available"];
+        let sums = styled_table("rows", "Credits", &columns, &sums);
+        let jobs = jobs::of_user(service, caller, &self.user).await?;
+        let limits = limits::of_user(service, caller, &self.user).await?;
         Ok(html! {
+            section { h2 { "Jobs" } div #jobs { (parts.keep("jobs", jobs)) } }
+            @if let Some(limits) = limits { section { h2 { "Limits" } div #limits { (parts.keep("limits", limits)) } } }
             section { h2 { "Credits" } div #credits { (parts.keep("credits", sums)) } (grant_form(&self.user, caller)) (erase_form(&self.user, caller)) }
             section { h2 { "Ledger, newest first" } div #ledger { (parts.keep("ledger", ledger(&lines))) } }
             @if let Some(row) = older { p { a href=(format!("{}?before={row}", address(&self.user))) { "Older" } } }
@@ -119,14 +143,14 @@ fn ledger(lines: &[(u64, LedgerLine)]) -> Markup {
             tr {
                 td { (when(line.ts)) }
                 td { (movement(line.kind)) }
-                td.number { (count(line.amount)) }
+                td.number data-label="Credits" { (count(line.amount)) }
                 td { @if let Some(id) = line.job_id { (job_link(id)) } }
                 td { (line.reason.as_deref().unwrap_or_default()) }
             }
         }
     };
     let columns = ["Time", "Movement", "#Credits", "Job", "Reason"];
-    list(lines, ("The ledger is empty.", ""), "Ledger, newest first", &columns, row)
+    rows(lines, ("The ledger is empty.", ""), "Ledger, newest first", &columns, row)
 }
 
 fn movement(kind: Movement) -> &'static str {

@@ -6,7 +6,8 @@ use tenure_core::lifecycle::Phase;
 pub(crate) use tenure_core::text::grouped as count;
 use tenure_core::time::{Millis, Timestamp};
 pub(crate) use tenure_diagram::phase_class as kind;
-use tenure_diagram::symbol;
+
+use crate::icon;
 
 /// `80 ms`, `28 s`, `4 m 12 s`, `3 h 5 m`, `2 d 4 h`.
 pub(crate) fn span(Millis(ms): Millis) -> String {
@@ -49,9 +50,9 @@ pub(crate) fn short(id: JobId) -> String {
     format!("{}…{}", &text[..8], &text[32..])
 }
 
-/// A state with symbol, name and colour. The colour adds no information.
+/// A state with icon, name and colour. The colour adds no information.
 pub(crate) fn state(name: &str, phase: Phase) -> Markup {
-    html! { span class=(format!("state {}", kind(phase))) { span.sign aria-hidden="true" { (symbol(phase)) } " " (name) } }
+    html! { span class=(format!("state {}", kind(phase))) { (icon::phase(phase)) (name) } }
 }
 
 /// The content of an empty page: why it is empty, and a command that changes that.
@@ -103,6 +104,20 @@ pub(crate) fn list<T>(
         return nothing(why, command);
     }
     table(caption, columns, &html! { @for item in items { (row(item)) } })
+}
+
+/// Like [`list`], but on a small screen each row becomes a block, so that no column is off-screen.
+pub(crate) fn rows<T>(
+    items: &[T],
+    (why, command): (&str, &str),
+    caption: &str,
+    columns: &[&str],
+    row: impl Fn(&T) -> Markup,
+) -> Markup {
+    if items.is_empty() {
+        return nothing(why, command);
+    }
+    styled_table("rows", caption, columns, &html! { @for item in items { (row(item)) } })
 }
 
 /// A button in a form; without the right it is disabled and says why.

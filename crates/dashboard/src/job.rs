@@ -3,9 +3,11 @@
 mod actions;
 mod assets;
 mod attempt_timeline;
+mod decision;
 mod error;
 mod head;
 mod history;
+mod log;
 mod output;
 mod path;
 mod related;
@@ -15,6 +17,7 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts as RequestParts;
+use tenure_core::event::Telemetry;
 use tenure_core::lifecycle::Outcome;
 use tenure_service::dead_letters;
 use tenure_service::explain::explain;
@@ -25,9 +28,13 @@ use crate::prelude::*;
 
 pub(crate) use actions::{act, signal};
 pub(crate) use assets::content;
-pub(crate) use output::{full_log, full_text};
+pub(crate) use log::full_log;
+pub(crate) use output::full_text;
 
 /// Sections below the path, in order.
+/// Heartbeats and progress reports that are drawn, at most.
+const BEATS_MAX: usize = 1000;
+
 const SECTIONS: [(&str, &str); 7] = [
     ("log", "Log"),
     ("payload", "Payload"),
@@ -41,6 +48,7 @@ const SECTIONS: [(&str, &str); 7] = [
 struct JobPage {
     id: JobId,
     title: String,
+    log: log::LogView,
     /// The address of the server as the visitor sees it. Not in a part, since parts are shared between visitors.
     server: String,
 }
@@ -58,12 +66,13 @@ impl FromRequestParts<Dashboard> for ServerUrl {
     }
 }
 
-pub(crate) async fn page(visitor: Visitor, Id(id): Id, params: QueryParams, server: ServerUrl) -> Reply {
+pub(crate) async fn page(visitor: Visitor, Id(id): Id, mut params: QueryParams, server: ServerUrl) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
+    let log = log::LogView::read(&mut params)?;
     params.done()?;
     let job = find(&visitor.dashboard, &visitor.caller, id).await?;
     let title = format!("{} {}", job.spec.job_type, short(id));
-    show(visitor, JobPage { id, title, server: server.0 }).await
+    show(visitor, JobPage { id, title, log, server: server.0 }).await
 }
 
 /// The job, with a longer explanation if it does not exist.
@@ -82,6 +91,13 @@ async fn letter_of(service: &Service, job: &Job) -> Result<Option<DeadLetter>> {
     if may_be { dead_letters::find(service, job.id()).await } else { Ok(None) }
 }
 
+/// The last heartbeats and progress reports, in order.
+async fn last_telemetry(service: &Service, id: JobId) -> Result<Vec<Telemetry>> {
+    let mut lines = service.store().last_telemetry(id, BEATS_MAX).await?;
+    lines.reverse();
+    Ok(lines)
+}
+
 impl Page for JobPage {
     const TAB: Tab = Tab::Jobs;
 
@@ -93,32 +109,32 @@ impl Page for JobPage {
         // The job is read first, so that its history is at least as new.
         let job = find(service, caller, self.id).await?;
         let events = history::ShownEvents::read(service, &job).await?;
-        let telemetry = service.store().telemetry(self.id).await?;
+        let telemetry = last_telemetry(service, self.id).await?;
         let (rules, now) = (of_job(service, &job).await?, service.runtime().reading());
-        let explanation = explain(service, &job).await?;
+        let explanation = explain(service, caller, &job).await?;
         let letter = letter_of(service, &job).await?;
-        let lines = output::last_lines(service, &job).await?;
         let left = assets::newest(service, self.id).await?;
         let others = related::Related::find(service, caller, &job).await?;
         let stays = path::stays(&events.shown);
-        let status = head::status(&job, letter.as_ref());
-        let forms = actions::forms(caller, &explanation, &job, letter.as_ref());
-        let failure = job.output.error.as_deref().map(error::error);
+        let lines = self.log.find(service, &job, &stays).await?;
+        let tail = log::last(&job, &log::tail(service, &job).await?);
+        let decision = decision::decision(caller, &explanation, &job, &rules, &left);
         Ok(html! {
             section aria-label="Job" {
-                div #job-status { (parts.keep("job-status", status)) }
-                p { span.id { (self.id) } " " button type="button" data-copy=(self.id) { "Copy" } }
+                div #job-status { (parts.keep("job-status", head::status(&job, letter.as_ref()))) }
+                div #error { (parts.keep("error", job.output.error.as_deref().map_or_else(|| html! {}, error::error))) }
+                div #job-decision { (parts.keep("job-decision", decision)) }
+                div #job-actions { (parts.keep("job-actions", actions::forms(caller, &explanation, &job, letter.as_ref()))) }
+                (head::commands(self.id, &self.server, caller.credential == "open"))
+                div #job-tail { (parts.keep("job-tail", tail)) }
                 div.known {
                     (head::spec(&job))
                     dl #job-attempt .facts { (parts.keep("job-attempt", head::attempt(&job, now))) }
                 }
-                div #job-actions { (parts.keep("job-actions", forms)) }
-                (head::commands(self.id, &self.server, caller.credential == "open"))
             }
             section aria-labelledby="why" {
                 h2 #why { "Why is it here?" }
                 div #job-why { (parts.keep("job-why", why::why(&explanation, &job, &rules))) }
-                div #error { (parts.keep("error", html! { @if let Some(failure) = failure { h3 { "Error" } (failure) } })) }
             }
             section aria-labelledby="path" {
                 h2 #path { "Path" }
@@ -128,8 +144,9 @@ impl Page for JobPage {
             nav aria-label="Sections" { ul.tabs { @for (id, name) in SECTIONS { li { a href=(format!("#{id}")) { (name) } } } } }
             section #log aria-label="Log" {
                 h2 { "Log" }
-                div #job-lines { (parts.keep("job-lines", output::about_log(&job))) }
-                pre #job-log .log data-tail="" tabindex="0" { (parts.keep("job-log", output::log(&lines))) }
+                (self.log.form(self.id, &stays))
+                div #job-lines { (parts.keep("job-lines", log::about(&job, &lines))) }
+                pre #job-log .log data-tail="" tabindex="0" { (parts.keep("job-log", log::lines(&lines.lines))) }
             }
             div.cards.two {
                 section #payload .card aria-label="Payload" { (output::payload(&job)) }

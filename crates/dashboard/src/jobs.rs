@@ -2,15 +2,22 @@
 
 pub(crate) mod actions;
 pub(crate) mod filters;
+mod histogram;
 mod rows;
 mod tabs;
+pub(crate) mod views;
 
 use std::sync::OnceLock;
 
 use filters::Filters;
+use http::HeaderMap;
+use tenure_core::id::TypeName;
+use tenure_core::job_query::JobQuery;
 use tenure_core::job_type::CATCH_ALL;
-use tenure_core::lifecycle::Trigger;
+use tenure_core::lifecycle::{State, Trigger};
 use tenure_service::listing;
+use tenure_service::search::{EXAMINED_MAX, Found, scan_end, search};
+use tenure_service::shell_quote::shell_quote;
 
 use crate::anchor::{Anchor, ROWS, pager};
 use crate::prelude::*;
@@ -18,8 +25,6 @@ pub(crate) use rows::failure;
 
 /// Jobs that may have come to match between the rows of a page before rows drop out of it.
 const LEEWAY: usize = 100;
-/// Jobs that are scanned for one page if no index supports the filter.
-const SCAN_MAX: usize = 20_000;
 /// Newer jobs are counted up to this.
 const NEWER_MAX: usize = 99;
 
@@ -31,15 +36,18 @@ struct Jobs {
     anchor: Option<Anchor>,
     /// The rows of the first rendering.
     rendered: OnceLock<Anchor>,
+    /// Of the visitor's browser: not in a part, since parts are shared between visitors.
+    views: Vec<views::SavedView>,
 }
 
-pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
+pub(crate) async fn page(visitor: Visitor, headers: HeaderMap, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     let filters = Filters::read(&visitor.dashboard, &visitor.caller, &mut params)?;
     let cursor = params.read("cursor", "a cursor of an earlier page", job_id)?;
     let anchor = Anchor::read(&mut params)?;
     params.done()?;
-    show(visitor, Jobs { filters, cursor, anchor, rendered: OnceLock::new() }).await
+    show(visitor, Jobs { filters, cursor, anchor, rendered: OnceLock::new(), views: views::read(&headers) })
+        .await
 }
 
 impl Page for Jobs {
@@ -51,10 +59,16 @@ impl Page for Jobs {
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         let scan_end = self.scan_end(service).await?;
-        let (found, older) = self.find(service, caller, scan_end).await?;
+        let Found { jobs: found, next: older, examined } = self.find(service, caller, scan_end).await?;
         self.rendered.get_or_init(|| Anchor::of(found.iter().map(|job| job.id())));
         let newer = self.newer(service, caller, scan_end).await?;
         let tabs = tabs::draw(service, caller, &self.filters, parts).await?;
+        // Only in the first rendering: a stream sends no parts of it.
+        let histogram = if self.anchor.is_none() {
+            histogram::histogram(service, caller, &self.filters, scan_end).await?
+        } else {
+            html! {}
+        };
         let types = service.runtime().catalog();
         let types: Vec<String> =
             types.types().map(|it| it.name.to_string()).filter(|name| name != CATCH_ALL).collect();
@@ -62,14 +76,18 @@ impl Page for Jobs {
             (tabs)
             (self.filters.bar(&types, !caller.sees_all_users() && caller.has(Role::Producer)))
             (self.filters.chips())
+            (views::links(&self.views, self.filters.address("", &[]).trim_start_matches('?')))
+            (histogram)
             p #newer .newer data-tell="" { (parts.keep("newer", self.newer_link(newer))) }
             @if found.is_empty() {
-                (self.empty(service, caller, scan_end.is_some()))
+                (self.empty(service, caller, if examined.is_some() { older.and(examined) } else { scan_end.map(|_| EXAMINED_MAX) }))
             } @else {
                 (rows::draw(&self.bulk(service, caller), &found, parts))
             }
-            @if scan_end.is_some() && older == scan_end {
-                p.hint { "Searched " (count(SCAN_MAX as u64)) " jobs; older jobs may match." }
+            @if let Some(examined) = examined {
+                p.hint { "Looked into " (count(examined as u64)) " jobs." @if older.is_some() { " Older jobs may match." } }
+            } @else if scan_end.is_some() && older == scan_end {
+                p.hint { "Searched " (count(EXAMINED_MAX as u64)) " jobs; older jobs may match." }
             }
             (pager("Pages of jobs", self.cursor.map(|_| self.address(None)), older.map(|_| self.address(older))))
         })
@@ -85,54 +103,43 @@ impl Jobs {
 
     /// The oldest job to scan, if no index supports the filter.
     async fn scan_end(&self, service: &Service) -> Result<Option<JobId>> {
-        let filter = &self.filters.filter;
-        if *filter == JobFilter::default() || filter.is_indexed() || listing::is_leased(filter) {
+        if !self.filters.query.is_exact() {
             return Ok(None);
         }
-        if filter.is_live() {
-            // The index of live jobs supports this filter if it is small.
-            let snapshot = service.stats().snapshot().await?;
-            let states = snapshot.lifecycles.iter().flat_map(|lifecycle| &lifecycle.states);
-            let live: u64 = states.filter(|state| !state.phase.is_final()).map(|state| state.count).sum();
-            if live < SCAN_MAX as u64 {
-                return Ok(None);
-            }
-        }
-        Ok(service.store().nth_older(self.cursor, SCAN_MAX).await?)
+        scan_end(service, &self.filters.query.filter, self.cursor).await
     }
 
     /// The jobs of this page, and the cursor of older ones.
-    async fn find(
-        &self,
-        service: &Service,
-        caller: &Caller,
-        scan_end: Option<JobId>,
-    ) -> Result<(Vec<Arc<Job>>, Option<JobId>)> {
-        let filter = self.filters.filter.clone();
+    async fn find(&self, service: &Service, caller: &Caller, scan_end: Option<JobId>) -> Result<Found> {
+        let filter = self.filters.query.filter.clone();
         if let Some(anchor) = self.anchor {
             let filter = JobFilter { from: Some(anchor.end), ..filter };
             let rows = Rows { before: Some(anchor.before()), limit: ROWS + LEEWAY };
-            let (found, _) = listing::list(service, caller, filter, rows).await?;
-            return Ok((found, None));
+            let (mut jobs, _) = listing::list(service, caller, filter, rows).await?;
+            jobs.retain(|job| self.filters.query.admits(job));
+            return Ok(Found { jobs, next: None, examined: None });
         }
         let rows = Rows { before: self.cursor, limit: ROWS + 1 };
-        let filter = JobFilter { from: scan_end, ..filter };
-        let (mut found, next) = listing::list(service, caller, filter, rows).await?;
-        if found.len() <= ROWS {
-            return Ok((found, next.or(scan_end)));
+        let mut query = self.filters.query.clone();
+        query.filter.from = scan_end;
+        let mut found = search(service, caller, &query, rows).await?;
+        if found.jobs.len() <= ROWS {
+            found.next = found.next.or(scan_end);
+            return Ok(found);
         }
-        found.truncate(ROWS);
-        let older = found.last().map(|job| job.id());
-        Ok((found, older))
+        found.jobs.truncate(ROWS);
+        found.next = found.jobs.last().map(|job| job.id());
+        Ok(found)
     }
 
     /// How many matching jobs are newer than the page.
     async fn newer(&self, service: &Service, caller: &Caller, scan_end: Option<JobId>) -> Result<usize> {
         let Some(anchor) = self.anchor.filter(|_| self.cursor.is_none()) else { return Ok(0) };
         let rows = Rows { before: None, limit: NEWER_MAX + 1 };
-        let filter = JobFilter { from: scan_end.max(Some(anchor.top)), ..self.filters.filter.clone() };
-        let (found, _) = listing::list(service, caller, filter, rows).await?;
-        Ok(found.iter().filter(|job| job.id() > anchor.top).count())
+        let mut query = self.filters.query.clone();
+        query.filter.from = scan_end.max(Some(anchor.top));
+        let found = search(service, caller, &query, rows).await?;
+        Ok(found.jobs.iter().filter(|job| job.id() > anchor.top).count())
     }
 
     fn newer_link(&self, newer: usize) -> Markup {
@@ -148,22 +155,22 @@ impl Jobs {
     fn bulk(&self, service: &Service, caller: &Caller) -> rows::Bulk<'_> {
         rows::Bulk {
             filters: &self.filters,
-            allowed: AllowedActions::of(service, &self.filters.filter),
+            allowed: AllowedActions::of(service, &self.filters.query),
             back: self.address(self.cursor),
             lacks_own: Visitor::lacks(caller, Right::ManageJobs),
             lacks_operate: Visitor::lacks(caller, Right::Operate),
         }
     }
 
-    /// Why the list is empty, and what would change that.
-    fn empty(&self, service: &Service, caller: &Caller, is_cut: bool) -> Markup {
-        let (filter, words) = (&self.filters.filter, self.filters.words());
+    /// Why the list is empty, and what would change that. `searched` is a number of jobs that did not match, if there are older ones.
+    fn empty(&self, service: &Service, caller: &Caller, searched: Option<usize>) -> Markup {
+        let (filter, words) = (&self.filters.query.filter, self.filters.words());
         let with_link = |why: String, to: String, label: &str| html! { div.nothing { p { (why) } p { a href=(to) { (label) } } } };
         if caller.has(Role::Worker) && !caller.sees_all_users() && !caller.has(Role::Producer) {
             return nothing("Workers see the jobs that they hold; this one holds none of these.", "");
         }
-        if is_cut {
-            let why = format!("None of the newest {} jobs match: {words}.", count(SCAN_MAX as u64));
+        if let Some(searched) = searched {
+            let why = format!("None of {} jobs match: {words}. Older ones may.", count(searched as u64));
             return nothing(&why, "");
         }
         if self.cursor.is_some() {
@@ -172,11 +179,15 @@ impl Jobs {
         if self.filters.is_filtered() {
             return with_link(format!("No jobs match: {words}."), self.filters.cleared(), "Clear the filter");
         }
+        // A command that works as it is: the job of such a type needs no payload and no credits.
         let command = || {
             let catalog = service.runtime().catalog();
             let follows = |name| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
-            let found = catalog.types().find(|it| it.name != CATCH_ALL && follows(&it.lifecycle.name));
-            format!("tenure run {}", found.map_or("TYPE".to_owned(), |it| it.name.to_string()))
+            let is_plain = |name: &TypeName, cost: u64| cost == 0 && !service.runtime().reads_payload(name);
+            let mut types =
+                catalog.types().filter(|it| follows(&it.lifecycle.name) && is_plain(&it.name, it.cost));
+            let name = types.next().map(|it| if it.name == CATCH_ALL { "hello" } else { it.name.as_str() });
+            name.map(|name| format!("tenure run {}", shell_quote(name))).unwrap_or_default()
         };
         if self.filters.is_empty() {
             return nothing("No jobs yet. Create one:", &command());
@@ -197,18 +208,29 @@ pub(crate) struct AllowedActions {
 }
 
 impl AllowedActions {
-    fn of(service: &Service, filter: &JobFilter) -> Self {
-        let Some(state) = &filter.state else {
+    fn of(service: &Service, query: &JobQuery) -> Self {
+        let filter = &query.filter;
+        let asked: Vec<&str> = match &filter.state {
+            Some(state) => vec![state.as_str()],
+            None => query.states().iter().map(String::as_str).collect(),
+        };
+        if asked.is_empty() {
             let is_final = filter.phase.as_ref().is_some_and(|phase| *phase == "final");
             return Self { cancel: !is_final && filter.outcome.is_none(), retry: !filter.is_live() };
-        };
+        }
         let catalog = service.runtime().catalog();
         let mut allowed = Self { cancel: false, retry: false };
         let named = |name| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
         for lifecycle in catalog.lifecycles().filter(|it| named(&it.name)) {
-            let phase = lifecycle.state(state.as_str()).map(|state| state.phase);
-            allowed.retry |= phase.is_some_and(Phase::is_final);
-            allowed.cancel |= lifecycle.has_rule(state.as_str(), &Trigger::Cancel);
+            let is_asked = |state: &&State| {
+                asked.contains(&state.name.as_str())
+                    || asked.contains(&kind(state.phase))
+                    || asked.contains(&state.phase.as_str())
+            };
+            for state in lifecycle.states.iter().filter(is_asked) {
+                allowed.retry |= state.phase.is_final();
+                allowed.cancel |= lifecycle.has_rule(state.name.as_str(), &Trigger::Cancel);
+            }
         }
         allowed
     }

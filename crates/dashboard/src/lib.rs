@@ -5,12 +5,17 @@
 
 mod accounts;
 mod anchor;
+mod audit;
+mod changes;
 mod chart;
-mod dead_letters;
+mod errors;
 mod events;
+mod figures;
 mod files;
 mod form;
 mod format;
+mod history;
+mod icon;
 mod job;
 mod jobs;
 mod layout;
@@ -21,9 +26,14 @@ mod overview;
 mod prelude;
 mod pretty;
 mod queues;
+mod resources;
+mod schedules;
 mod search;
 mod session;
 mod system;
+mod time_range;
+mod types;
+mod webhooks;
 mod workers;
 
 use std::ops::Deref;
@@ -32,8 +42,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::response::{Html, IntoResponse as _};
 use axum::routing::{get, post};
-use dead_letters::{GroupCache, actions as letter_actions};
+use errors::{GroupCache, actions as error_actions};
 use layout::Tab;
+use lifecycles::what_if;
 use live::LivePages;
 pub(crate) use live::Parts;
 use maud::Markup;
@@ -50,7 +61,7 @@ use tenure_service::query::QueryParams;
 pub(crate) struct Dashboard {
     service: Service,
     live_pages: Arc<LivePages>,
-    dead_letter_groups: Arc<GroupCache>,
+    error_groups: Arc<GroupCache>,
 }
 
 impl Deref for Dashboard {
@@ -63,7 +74,7 @@ impl Deref for Dashboard {
 
 /// The dashboard's pages, for a server to serve.
 pub fn pages(service: Service) -> Pages {
-    let dashboard = Dashboard { service, live_pages: Arc::default(), dead_letter_groups: Arc::default() };
+    let dashboard = Dashboard { service, live_pages: Arc::default(), error_groups: Arc::default() };
     Pages { router: routes().with_state(dashboard), problem: layout::problem }
 }
 
@@ -80,20 +91,39 @@ fn routes() -> Router<Dashboard> {
         .route("/ui", get(overview::page))
         .route("/ui/lifecycles", get(system_page::<lifecycles::All>))
         .route("/ui/lifecycles/{name}", get(lifecycles::one))
+        .route("/ui/lifecycles/{name}/what-if", get(what_if::form).post(what_if::answer))
         .route("/ui/accounts", get(accounts::page))
         .route("/ui/accounts/{user}", get(accounts::one))
         .route("/ui/accounts/{user}/grant", post(accounts::grant))
         .route("/ui/accounts/{user}/erase", post(accounts::erase))
         .route("/ui/events", get(events::page))
+        .route("/ui/changes", get(changes::page))
         .route("/favicon.ico", get(files::icon))
         .route("/ui/jobs", get(jobs::page))
         .route("/ui/jobs/actions", get(jobs::actions::confirm).post(jobs::actions::act))
+        .route("/ui/jobs/views", post(jobs::views::change))
         .route("/ui/search", get(search::page))
-        .route("/ui/dead-letters", get(dead_letters::page))
-        .route("/ui/dead-letters/actions", get(letter_actions::confirm).post(letter_actions::act))
+        .route("/ui/errors", get(errors::page))
+        .route("/ui/errors/actions", get(error_actions::confirm).post(error_actions::act))
+        .route("/ui/dead-letters", get(errors::redirect))
+        .route("/ui/dead-letters/actions", get(errors::redirect).post(error_actions::act))
+        .route("/ui/types", get(types::page))
+        .route("/ui/types/{name}", get(types::one))
         .route("/ui/queues", get(system_page::<queues::Queues>))
         .route("/ui/queues/{name}/pause", post(queues::pause))
         .route("/ui/queues/{name}/resume", post(queues::resume))
+        .route("/ui/resources", get(system_page::<resources::Resources>))
+        .route("/ui/resources/{name}/pause", post(resources::pause))
+        .route("/ui/resources/{name}/resume", post(resources::resume))
+        .route("/ui/sequences/{type}/{key}/resume", post(resources::resume_sequence))
+        .route("/ui/schedules", get(system_page::<schedules::Schedules>).post(schedules::create))
+        .route("/ui/schedules/{id}", get(schedules::one))
+        .route("/ui/schedules/{id}/{act}", post(schedules::act))
+        .route("/ui/webhooks", get(system_page::<webhooks::Webhooks>))
+        .route("/ui/webhooks/{id}", get(webhooks::one))
+        .route("/ui/webhooks/{id}/{act}", post(webhooks::act))
+        .route("/ui/audit", get(audit::page))
+        .route("/ui/audit/export", get(audit::export))
         .route("/ui/system", get(system_page::<system::System>))
         .route("/ui/workers", get(system_page::<workers::Workers>))
         .route("/ui/jobs/{id}", get(job::page))
@@ -172,8 +202,9 @@ async fn show<P: Page>(visitor: Visitor, page: P) -> Reply {
     }
     let mut parts = Parts::default();
     let main = page.draw(&visitor.dashboard, &visitor.caller, &mut parts).await?;
+    let badges = layout::badges(&visitor.dashboard, &visitor.caller, &mut parts).await?;
     let stream = page.stream().unwrap_or_else(|| visitor.address.clone());
     let (tab, title) = (page.tab(), page.title().unwrap_or_else(|| page.tab().name().to_owned()));
-    let full = layout::full(&visitor, tab, &title, &stream, &main);
+    let full = layout::full(&visitor, (tab, &title), &stream, &badges, &main);
     Ok(session::without_flash(Html(full.into_string()).into_response(), &visitor))
 }

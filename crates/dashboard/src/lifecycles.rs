@@ -1,5 +1,8 @@
 //! Lifecycles, as live map, table of rules, and source file.
 
+mod time_machine;
+pub(crate) mod what_if;
+
 use tenure_core::id::LifecycleName;
 use tenure_core::lifecycle::{Rule, Timeout};
 use tenure_diagram::MapStyle;
@@ -53,19 +56,31 @@ impl View {
     fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(_, word, _)| *word == text).map(|(view, _, _)| view)
     }
+
+    fn word(self) -> &'static str {
+        Self::ALL.into_iter().find(|(view, _, _)| *view == self).map_or("", |(_, word, _)| word)
+    }
 }
 
 struct One {
     lifecycle: Arc<Lifecycle>,
     view: View,
+    /// The minute that the map shows; `None` for now.
+    at: Option<Timestamp>,
+    /// When the page was requested.
+    now: Timestamp,
 }
 
 pub(crate) async fn one(visitor: Visitor, name: Named<LifecycleName>, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadSystem)?;
     let view = params.read("view", "map, rules or source", View::parse)?.unwrap_or(View::Map);
+    let expected = "an RFC 3339 time, or seconds since 1970";
+    let at = params.read("at", expected, time_machine::time)?;
     params.done()?;
     let lifecycle = service_lifecycles::newest(&visitor.dashboard, name.0.as_str())?;
-    show(visitor, One { lifecycle, view }).await
+    let now = visitor.now;
+    let at = at.map(|at| time_machine::within_reach(at, now));
+    show(visitor, One { lifecycle, view, at, now }).await
 }
 
 impl Page for One {
@@ -78,7 +93,10 @@ impl Page for One {
     async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup> {
         let snapshot = service.stats().snapshot().await?;
         let view = match self.view {
-            View::Map => self.map(&snapshot, parts),
+            View::Map => match self.at {
+                Some(at) => time_machine::past(service, &self.lifecycle, (at, self.now), parts).await?,
+                None => self.map(&snapshot, parts),
+            },
             View::Rules => self.rules(&snapshot, parts),
             View::Source => html! {
                 section { ol.source { @for line in self.lifecycle.source.lines() { li { code { (line) } } } } }
@@ -86,15 +104,25 @@ impl Page for One {
         };
         Ok(html! {
             p { (self.lifecycle.about) }
-            nav aria-label="Views of this lifecycle" {
-                ul.tabs {
-                    @for (view, word, label) in View::ALL {
-                        li { a href=(format!("{}?view={word}", map::address(&self.lifecycle.name))) aria-current=[(view == self.view).then_some("page")] { (label) } }
-                    }
-                }
-            }
+            (tabs(&self.lifecycle, self.view.word()))
             (view)
         })
+    }
+}
+
+/// Links to the pages about a lifecycle.
+fn tabs(lifecycle: &Lifecycle, here: &str) -> Markup {
+    let address = map::address(&lifecycle.name);
+    let tab = |word: &str, label: &str, address: String| {
+        html! { li { a href=(address) aria-current=[(word == here).then_some("page")] { (label) } } }
+    };
+    html! {
+        nav aria-label="Views of this lifecycle" {
+            ul.tabs {
+                @for (_, word, label) in View::ALL { (tab(word, label, format!("{address}?view={word}"))) }
+                (tab("what-if", "What if", format!("{address}/what-if")))
+            }
+        }
     }
 }
 
@@ -104,6 +132,7 @@ impl One {
             section {
                 div.wide tabindex="0" role="region" aria-label="Map" { (map::map(&self.lifecycle, snapshot, MapStyle::Full, parts)) }
                 p.hint { "Solid: triggered by a caller or worker. Dashed: triggered by a clock. Click a state for its jobs, a label for its events." }
+                (time_machine::slider(&self.lifecycle, None, self.now))
             }
             section { h2 { "States" } div #states { (parts.keep("states", self.states(snapshot))) } }
         }

@@ -14,6 +14,7 @@ use tenure_service::caller::Roles;
 use tenure_service::sse;
 use tokio::sync::watch;
 
+use crate::layout;
 use crate::prelude::*;
 
 const RENDER_INTERVAL_MIN: Duration = Duration::from_secs(1);
@@ -101,7 +102,8 @@ async fn render<P: Page>(service: Service, caller: Caller, page: P, renderings: 
     loop {
         let began = Instant::now();
         let mut parts = Parts::default();
-        if page.draw(&service, &caller, &mut parts).await.is_err() {
+        let badges = async |parts: &mut Parts| layout::badges(&service, &caller, parts).await;
+        if page.draw(&service, &caller, &mut parts).await.is_err() || badges(&mut parts).await.is_err() {
             return;
         }
         if last.as_ref().is_none_or(|last| last.parts != parts) {

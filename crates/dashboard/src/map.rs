@@ -9,6 +9,7 @@ use tenure_diagram::{
 use tenure_service::links::jobs_in;
 use tenure_stats::snapshot::{LifecycleNow, Snapshot, StateNow};
 
+pub(crate) use crate::figures::rate;
 use crate::prelude::*;
 
 /// Transitions a minute at which a line is as wide as lines get.
@@ -16,6 +17,11 @@ const RATE_WIDEST: f64 = 100_000.0;
 
 /// Draws a lifecycle, and keeps its numbers true.
 pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: MapStyle, parts: &mut Parts) -> Markup {
+    linked(lifecycle, look, &values(lifecycle, snapshot), parts)
+}
+
+/// Draws a map that leads to the jobs of each state and to the events of each arrow.
+pub(crate) fn linked(lifecycle: &Lifecycle, look: MapStyle, values: &MapValues, parts: &mut Parts) -> Markup {
     let name = encode(lifecycle.name.as_str());
     let links = MapLinks {
         state: &|state| jobs_in(&lifecycle.name, state),
@@ -24,7 +30,7 @@ pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: MapStyle, pa
             format!("/ui/events?lifecycle={name}&from={from}&to={to}")
         },
     };
-    draw(lifecycle, look, &values(lifecycle, snapshot), &links, parts)
+    draw(lifecycle, look, values, &links, parts)
 }
 
 /// Draws a map, and keeps every element that depends on the values.
@@ -91,30 +97,9 @@ pub(crate) fn is_late(state: &StateNow, declared: Option<&State>, now: Timestamp
         (Some(Timeout::After(end)), Some(since)) => (now - since).0 * 5 >= end.0 * 4,
         _ => false,
     };
-    is_near_timeout || state.is_overlong(now)
-}
-
-/// `0.2/min`, `118/min`, `12k/min`.
-pub(crate) fn rate(per_minute: f64) -> String {
-    match per_minute {
-        few if few < 9.95 => format!("{few:.1}/min"),
-        some if some < 9_999.5 => format!("{some:.0}/min"),
-        many => format!("{:.0}k/min", many / 1000.0),
-    }
+    is_near_timeout || state.overlong.is_some()
 }
 
 pub(crate) fn address(lifecycle: &LifecycleName) -> String {
     format!("/ui/lifecycles/{}", encode(lifecycle.as_str()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rates_are_short() {
-        let shown = [0.0, 0.25, 9.94, 118.2, 9_999.0, 12_345.0, 999_000.0].map(rate);
-        assert_eq!(shown, ["0.0/min", "0.2/min", "9.9/min", "118/min", "9999/min", "12k/min", "999k/min"]);
-        assert!(shown.iter().all(|text| text.len() <= 9));
-    }
 }

@@ -11,6 +11,7 @@ pub(crate) use tenure_core::id::JobId;
 pub(crate) use tenure_core::job::Job;
 pub(crate) use tenure_core::lifecycle::{Lifecycle, Phase};
 pub(crate) use tenure_core::query::{JobFilter, Page as Rows};
+pub(crate) use tenure_core::statistics::{PeriodCounts, Series};
 pub(crate) use tenure_core::time::{Millis, Timestamp};
 pub(crate) use tenure_service::Service;
 pub(crate) use tenure_service::caller::{Caller, Right};
@@ -18,6 +19,7 @@ pub(crate) use tenure_service::extract::Reply;
 pub(crate) use tenure_service::links::encode;
 pub(crate) use tenure_service::problem::{Problem, ProblemCode};
 pub(crate) use tenure_service::query::{QueryParams, job_id};
+pub(crate) use tenure_stats::History;
 
 /// Fails with a problem.
 pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;

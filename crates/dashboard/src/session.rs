@@ -73,7 +73,7 @@ async fn identify(dashboard: &Dashboard, parts: &Parts) -> Result<Caller> {
     dashboard.keyring().identify(&keys, given, peer, dashboard.runtime().now()).await
 }
 
-fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs = cookies.flat_map(|cookies| cookies.split("; ")).filter_map(|pair| pair.split_once('='));
     pairs.find(|(params, _)| *params == name).map(|(_, value)| value)
@@ -84,7 +84,7 @@ pub(crate) fn theme(headers: &HeaderMap) -> Option<&'static str> {
 }
 
 /// Sets a cookie; an empty value removes it.
-fn set_cookie(response: &mut Response, name: &str, value: &str, seconds: u32, is_secure: bool) {
+pub(crate) fn set_cookie(response: &mut Response, name: &str, value: &str, seconds: u32, is_secure: bool) {
     let seconds = if value.is_empty() { 0 } else { seconds };
     let secure = if is_secure { "; Secure" } else { "" };
     let text = format!("{name}={value}; Path=/ui; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");

@@ -30,6 +30,16 @@ function showTime(time) {
 
 const showTimes = (where = document) => each("time[datetime]", where, showTime);
 
+// Times of charts have the zone of the address: the browser's offset, if the link to local time is used.
+
+const ahead_of_utc = -new Date().getTimezoneOffset();
+const two = (number) => String(Math.floor(number)).padStart(2, "0");
+const offset = (ahead_of_utc < 0 ? "-" : "+") + two(Math.abs(ahead_of_utc) / 60) + ":" + two(Math.abs(ahead_of_utc) % 60);
+each("a[data-local]", document, (link) => {
+  link.href = link.dataset.local.replace(encodeURIComponent("+00:00"), encodeURIComponent(offset));
+  link.hidden = link.parentElement.querySelector("[data-zone]").dataset.zone === offset;
+});
+
 // Live parts: the stream sends those that changed, and each replaces the content of its element.
 
 const mark = document.getElementById("live");
@@ -155,6 +165,13 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    const search = document.getElementById("search");
+    search?.focus();
+    search?.select();
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && isTyping(event.target)) return event.target.blur();
   if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
@@ -192,6 +209,21 @@ document.addEventListener("change", (event) => {
   resume();
 });
 each("[data-needs-selection]", document, (button) => { button.disabled = selected().length === 0; });
+
+// A text file is loaded into a text area.
+document.addEventListener("change", async (event) => {
+  const { files, dataset } = event.target;
+  if (files?.length && dataset.into) document.getElementById(dataset.into).value = await files[0].text();
+});
+
+// A slider of times shows the chosen time, and leads there when it is released.
+each("input[type=range][data-times]", document, (slider) => {
+  const chosen = slider.form.querySelector("output");
+  const tell = () => { chosen.textContent = new Date(slider.value * 1000).toLocaleString(); };
+  slider.addEventListener("input", tell);
+  slider.addEventListener("change", () => slider.form.requestSubmit());
+  tell();
+});
 
 // Copies to the clipboard, also without a secure context.
 

@@ -13,7 +13,7 @@ mod values;
 use std::fmt::Write as _;
 
 use layout::LayoutOptions;
-pub use map::{Fragment, map_fragments, map_svg};
+pub use map::{Fragment, map_fragments, map_svg, symbol_path};
 use tenure_core::lifecycle::{Lifecycle, Outcome, Phase, Rule, State, Timeout, Trigger};
 pub use text::map_text;
 pub use values::{ArrowValues, MapLinks, MapStyle, MapValues, StateValues};

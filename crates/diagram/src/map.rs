@@ -8,6 +8,8 @@ mod connectors;
 
 use std::fmt::Write as _;
 
+pub use boxes::symbol_path;
+
 use tenure_core::lifecycle::{Lifecycle, State};
 
 use crate::layout::{Ends, Layout, LayoutOptions, lay_out};

@@ -11,7 +11,8 @@ use tenure_core::job::Job;
 use tenure_core::json::Json;
 
 use crate::catalog::{ActiveDefinitions, CompiledType};
-use crate::guard::{GuardInput, KeyInput};
+use crate::flow::CompiledFlow;
+use crate::guard::{GuardInput, KeyError, KeyInput};
 use crate::prelude::*;
 use crate::schema::SchemaError;
 
@@ -90,6 +91,7 @@ impl Ids {
 /// Checks a new job against its type and builds the command, or refuses.
 pub(crate) fn admit(
     active: &ActiveDefinitions,
+    declared: &CompiledFlow,
     new: NewJob,
     id: JobId,
     now: Timestamp,
@@ -108,11 +110,11 @@ pub(crate) fn admit(
     }
     let mut key = new.key.clone().map_or(CreationKey::None, CreationKey::Given);
     let mut flow = FlowKeys::default();
-    if compiled.reads_payload() || derives {
+    let queue = new.queue.as_ref().unwrap_or(&job_type.queue);
+    if compiled.reads_payload() || derives || declared.applies(&new.job_type, queue) {
         let payload = readable(&new.payload)?;
-        let queue = new.queue.as_ref().unwrap_or(&job_type.queue);
         let job = Described { job_type: &new.job_type, queue, user_id: new.user_id.as_ref() };
-        flow = check(compiled, &job, &payload, now)?;
+        flow = check(compiled, declared, &job, &payload, now)?;
         if let Some(lifecycle) = lifecycle.filter(|_| derives) {
             key = derived_key(lifecycle, &new, &payload, now);
         }
@@ -144,6 +146,7 @@ pub(crate) fn admit(
         links,
         key,
         flow,
+        is_limited: true,
         reader,
         throttled: None,
     };
@@ -153,6 +156,7 @@ pub(crate) fn admit(
 /// Checks the new payload of a job like that of a new one and builds the command, or refuses.
 pub(crate) fn amend(
     active: &ActiveDefinitions,
+    declared: &CompiledFlow,
     by: CommandOrigin,
     job: &Job,
     amendment: Amendment,
@@ -165,7 +169,7 @@ pub(crate) fn amend(
     let mut flow = None;
     if let Some(new) = &payload {
         let job = Described { job_type: &spec.job_type, queue: &spec.queue, user_id: spec.user_id.as_ref() };
-        flow = Some(check(compiled, &job, &readable(new)?, now)?);
+        flow = Some(check(compiled, declared, &job, &readable(new)?, now)?);
     }
     let (id, job_type) = (job.id(), spec.job_type.clone());
     let amend = Amend { job: id, job_type, payload, priority, run_at, flow, if_seq };
@@ -187,6 +191,7 @@ fn readable(payload: &Json) -> Result<Value, Refusal> {
 /// Schema, then guard, then keys.
 fn check(
     compiled: &CompiledType,
+    declared: &CompiledFlow,
     job: &Described<'_>,
     payload: &Value,
     now: Timestamp,
@@ -202,8 +207,9 @@ fn check(
     let (user_id, job_type) = (job.user_id.map(UserId::as_str), job.job_type.as_str());
     let input = KeyInput { payload, user_id, job_type, queue: job.queue.as_str() };
     let unique = compiled.unique_key.as_ref().map(|key| key.value(&input)).transpose();
-    let unique = unique.map_err(|error| Refusal::invalid("#/payload", error.to_string()))?;
-    Ok(FlowKeys { unique: unique.flatten().map(Into::into) })
+    let refused = |error: KeyError| Refusal::invalid("#/payload", error.to_string());
+    let unique = unique.map_err(refused)?.flatten().map(Into::into);
+    Ok(FlowKeys { unique, ..declared.keys(&input).map_err(refused)? })
 }
 
 fn check_guard(

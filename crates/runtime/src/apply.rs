@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use tenure_core::command::When;
 use tenure_core::decide::decide_batch;
+use tenure_core::flow::Declarations;
 use tenure_core::job::Job;
 use tenure_core::working_set::Reads;
 use tokio::time::Instant;
@@ -26,8 +28,10 @@ struct Decided {
     /// Events with an error.
     failures: Vec<Event>,
     grew: bool,
-    /// Whether a queue was resumed, whose ready jobs can be claimed again.
-    resumed: bool,
+    /// Whether jobs may be claimable that did not become ready in it.
+    admits_others: bool,
+    /// The declarations of flow control in force.
+    flow: Arc<Declarations>,
     committed: Committed,
     /// Jobs whose watchers are notified.
     touched: Vec<JobId>,
@@ -57,7 +61,8 @@ impl BatchFailure {
 /// A batch that fails because of one of its commands is divided until that command is alone: only it gets the failure.
 pub(crate) async fn apply(inner: Arc<Inner>, batch: Batch) {
     let inner = &*inner;
-    let mut portions = vec![batch];
+    let joining = inner.joining(&batch.commands);
+    let mut portions = vec![batch.followed_by(joining)];
     while let Some(batch) = portions.pop() {
         match attempt(inner, &batch).await {
             Ok(decided) => {
@@ -111,14 +116,34 @@ async fn attempt(inner: &Inner, batch: &Batch) -> Result<Decided, BatchFailure> 
     Ok(decided)
 }
 
+impl Inner {
+    /// Waiting claims for the jobs that a batch creates. One that gets no job waits again.
+    fn joining(&self, commands: &[CommandEnvelope]) -> Vec<QueuedCommand> {
+        let (active, mut joining) = (self.active(), Vec::new());
+        for envelope in commands {
+            if let Command::Create(create) = &envelope.command
+                && create.when == When::Now
+                && create.flow.is_empty()
+                && let Some(job_type) = active.catalog.job_type(create.job_type.as_str())
+            {
+                let queue = create.queue.as_ref().unwrap_or(&job_type.queue);
+                joining.extend(self.waiting.join(queue, &create.job_type));
+            }
+        }
+        joining
+    }
+}
+
 fn message_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
-/// After the commit: answers callers, then notifies observers, watchers, waiting claims and followers.
+/// After the commit: notifies observers, answers callers, then notifies watchers, waiting claims and followers. Observers first:
+/// what a caller does after its answer is observed after this commit.
 fn publish(inner: &Inner, batch: Batch, decided: Decided) {
     inner.clock.set(decided.now);
+    (inner.options.observe)(&decided.committed);
     decided.failures.iter().for_each(log_failure);
     for (index, (reply, answer)) in batch.replies.into_iter().zip(decided.answers).enumerate() {
         if decided.undecided.contains(&index) {
@@ -128,9 +153,9 @@ fn publish(inner: &Inner, batch: Batch, decided: Decided) {
             drop(reply.send(Ok(answer)));
         }
     }
-    (inner.options.observe)(&decided.committed);
     inner.job_watch.notify(&decided.touched);
-    if decided.resumed {
+    inner.adopt_flow(&decided.flow);
+    if decided.admits_others {
         inner.waiting.poll_by(Instant::now());
     }
     inner.waiting.became_ready(&decided.ready, decided.now.at);
@@ -165,7 +190,7 @@ fn outcome(set: &WorkingSet, commands: &[CommandEnvelope], answers: Vec<CommandR
     let ready = ReadyJobs::of_commit(set, now.at);
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
     let grew = !events.is_empty() || !set.changes.upserted.queues.is_empty();
-    let resumed = set.changes.upserted.queues.values().any(|paused| !paused);
+    let (admits_others, flow) = (ReadyJobs::admits_others(set), Arc::clone(&set.flow.state.declarations));
     let undecided = commands.iter().zip(&answers).enumerate();
     let undecided = undecided.filter(|(_, (envelope, answer))| {
         let is_cut = |claim: &Claim| set.cut_candidates.contains(&claim.filter);
@@ -181,7 +206,8 @@ fn outcome(set: &WorkingSet, commands: &[CommandEnvelope], answers: Vec<CommandR
         ready,
         failures,
         grew,
-        resumed,
+        admits_others,
+        flow,
         committed,
         touched,
         is_missing_lifecycle,

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::Answer;
 use crate::command_queue::{CommandOrder, QueueLimits, Urgency, bytes};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::prelude::*;
+use crate::{Answer, Runtime};
 
 /// Yields before a batch is taken, so that callers answered by the last commit can enqueue again. On an idle machine this
 /// costs a few microseconds.
@@ -79,6 +79,17 @@ pub(crate) fn queue(options: &Options, stopping: watch::Receiver<bool>) -> (Comm
 impl Shared {
     fn queued(&self) -> MutexGuard<'_, Queued> {
         self.queued.lock().expect("no thread panics while holding the lock")
+    }
+}
+
+impl Runtime {
+    /// Whether a creation would be queued now. If not, it is refused, and need not be read.
+    pub fn accepts_creations(&self) -> bool {
+        self.inner.queue.accepts_creations()
+    }
+
+    pub fn queued_commands(&self) -> usize {
+        self.inner.queue.waiting()
     }
 }
 
@@ -190,6 +201,20 @@ impl Batch {
     fn of(waiting: Vec<QueuedCommand>) -> Self {
         let (commands, replies): (Vec<CommandEnvelope>, _) =
             waiting.into_iter().map(|QueuedCommand { envelope, reply }| (envelope, reply)).unzip();
+        Self { commands: commands.into(), replies }
+    }
+
+    /// With further commands at its end.
+    pub(crate) fn followed_by(self, more: Vec<QueuedCommand>) -> Self {
+        if more.is_empty() {
+            return self;
+        }
+        let Self { commands, mut replies } = self;
+        let mut commands = commands.to_vec();
+        for QueuedCommand { envelope, reply } in more {
+            commands.push(envelope);
+            replies.push(reply);
+        }
         Self { commands: commands.into(), replies }
     }
 

@@ -1,12 +1,14 @@
 //! The active definitions: lifecycles, and types with their schemas and guards, compiled and checked at start.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
-use tenure_core::flow::Unique;
+use tenure_core::flow::{Declarations, Unique};
 use tenure_core::job_type::{CATCH_ALL, JobType};
 use tenure_core::lifecycle::Backoff;
 
+use crate::flow::CompiledFlow;
 use crate::guard::{Guard, GuardFlaw, KeyExpression};
 use crate::prelude::*;
 use crate::schema::Schema;
@@ -17,13 +19,23 @@ pub struct Definitions {
     pub lifecycles: Vec<Lifecycle>,
     /// The catch-all type is named `*`.
     pub types: Vec<TypeDefinition>,
+    /// Resources, sequences, shares and batches.
+    pub flow: Arc<Declarations>,
 }
 
 impl Default for Definitions {
     /// The five built-in lifecycles, and a catch-all type that follows `distributed`.
     fn default() -> Self {
         let types = vec![TypeDefinition::new(CATCH_ALL, "distributed")];
-        Self { lifecycles: Lifecycle::built_in(), types }
+        Self { lifecycles: Lifecycle::built_in(), types, flow: Arc::default() }
+    }
+}
+
+impl Definitions {
+    /// Why a runtime would not start with them, without a store.
+    pub fn check(&self) -> Result<(), String> {
+        CompiledFlow::compile(&self.flow)?;
+        ActiveDefinitions::compile(self, Vec::new()).map(drop)
     }
 }
 
@@ -77,6 +89,13 @@ pub(crate) struct CompiledType {
 impl CompiledType {
     pub(crate) fn reads_payload(&self) -> bool {
         self.schema.is_some() || self.guard.is_some() || self.unique_key.is_some()
+    }
+}
+
+impl crate::Runtime {
+    /// Whether a schema, guard or key of a type may refuse a job without a payload.
+    pub fn reads_payload(&self, job_type: &TypeName) -> bool {
+        self.inner.active().compiled_type(job_type.as_str()).is_some_and(CompiledType::reads_payload)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use tenure_core::command::Verb;
+use tenure_core::intake::{IntakeAction, IntakeRequest};
 use tenure_core::job::JobError;
 use tenure_core::json::Json;
 use tokio::time::Instant;
@@ -174,6 +175,7 @@ pub(crate) fn bytes(command: &Command) -> usize {
     let error = |error: &Option<JobError>| error.as_ref().map_or(0, error_bytes);
     let texts = match command {
         Command::Create(create) => create.payload.as_str().len(),
+        Command::TakeIn(requests) => requests.iter().map(intake_bytes).sum(),
         Command::Report(report) => match &report.verb {
             Verb::Succeed { result, error: failed } | Verb::Partial { result, error: failed } => {
                 json(result) + error(failed)
@@ -189,6 +191,16 @@ pub(crate) fn bytes(command: &Command) -> usize {
         Command::Signal { payload, .. } => json(payload),
         Command::Amend(amend) => json(&amend.payload),
         _ => 0,
+    };
+    COMMAND_BYTES + texts
+}
+
+/// Bytes of a request of the intake, about.
+fn intake_bytes(request: &IntakeRequest) -> usize {
+    let texts = match &request.action {
+        IntakeAction::Create { create: Ok(create), .. } => create.payload.as_str().len(),
+        IntakeAction::Act { command: Ok(command), .. } => bytes(command),
+        IntakeAction::Create { create: Err(_), .. } | IntakeAction::Act { command: Err(_), .. } => 0,
     };
     COMMAND_BYTES + texts
 }

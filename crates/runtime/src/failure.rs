@@ -18,6 +18,17 @@ pub enum Failure {
     Panicked(Arc<str>),
 }
 
+impl Failure {
+    /// Whether it may come from one command, so that others succeed without it.
+    pub fn may_concern_one_command(&self) -> bool {
+        match self {
+            Self::Panicked(_) => true,
+            Self::Store(error) => matches!(**error, StoreError::Corrupt { .. } | StoreError::Statement(_)),
+            Self::Overloaded | Self::Stopped => false,
+        }
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::Store(Arc::new(error))

@@ -42,7 +42,7 @@ impl Follower {
         loop {
             // Marked as seen before reading, so that growth during the read wakes us again.
             self.growth.borrow_and_update();
-            let page = self.store.journal_page(self.after, PAGE_EVENTS).await?.rows;
+            let page = self.store.short_journal_page(self.after, PAGE_EVENTS).await?.rows;
             if let Some(last) = page.last() {
                 self.after = last.position;
                 return Ok(page);

@@ -6,6 +6,7 @@
 mod admission;
 mod apply;
 mod audit;
+mod background;
 mod batcher;
 mod catalog;
 mod clock;
@@ -13,7 +14,9 @@ mod command_queue;
 pub mod cron;
 mod erasure;
 mod failure;
+mod flow;
 pub mod guard;
+mod intake;
 mod job_watch;
 mod journal;
 mod observe;
@@ -22,7 +25,7 @@ mod prelude;
 mod rate_limit;
 mod register;
 mod retention;
-mod schedules;
+pub mod schedules;
 pub mod schema;
 mod sweeper;
 mod verify;
@@ -40,6 +43,7 @@ pub use admission::{Amendment, NewJob};
 pub use catalog::{Definitions, TypeDefinition, UniqueDefinition};
 pub use erasure::ErasureProgress;
 pub use failure::{Failure, StartError};
+pub use intake::IntakeAge;
 pub use job_watch::Watch;
 pub use journal::Follower;
 pub use observe::{Committed, EndedAttempt, Failed, Transition};
@@ -47,13 +51,17 @@ pub use options::{EXIT_PANIC, EXIT_UNKNOWN_OUTCOME, Options};
 pub use verify::{Verified, verify};
 
 use admission::Ids;
-use batcher::{BatchReceiver, CommandQueue};
+use background::{
+    apply_batches, ending_on_panic, keep_alive, keep_auditing, keep_listening, keep_polling, keep_pruning,
+    keep_sweeping,
+};
+use batcher::CommandQueue;
 use catalog::ActiveDefinitions;
 use clock::Estimate;
+use flow::CompiledFlow;
 use job_watch::JobWatchers;
 use journal::Journal;
 use rate_limit::RateLimit;
-use sweeper::ExcludedJobs;
 use waiting::WaitingClaims;
 
 use crate::prelude::*;
@@ -83,6 +91,7 @@ pub(crate) struct Inner {
     options: Options,
     definitions: RwLock<Arc<Definitions>>,
     active: RwLock<Arc<ActiveDefinitions>>,
+    flow: RwLock<Arc<CompiledFlow>>,
     /// Held while definitions are made active, so that older ones cannot replace newer ones.
     activating: tokio::sync::Mutex<()>,
     queue: CommandQueue,
@@ -96,6 +105,7 @@ pub(crate) struct Inner {
     /// When lifecycles were last reloaded because a job follows one that is not active.
     reloaded_at: Mutex<Option<Instant>>,
     stopping: watch::Sender<bool>,
+    intake_ages: Vec<Arc<IntakeAge>>,
 }
 
 impl Runtime {
@@ -109,7 +119,9 @@ impl Runtime {
         let stopping = watch::Sender::new(false);
         let (queue, receiver) = batcher::queue(&options, stopping.subscribe());
         let active = ActiveDefinitions::compile(&definitions, Vec::new()).map_err(StartError::Definition)?;
+        let flow = CompiledFlow::compile(&definitions.flow).map_err(StartError::Definition)?;
         let inner = Arc::new(Inner {
+            flow: RwLock::new(Arc::new(flow)),
             clock: Estimate::new(store.now().await?),
             active: RwLock::new(Arc::new(active)),
             journal: Journal::default(),
@@ -120,6 +132,7 @@ impl Runtime {
             credits_imbalance: AtomicU64::new(0),
             reloaded_at: Mutex::new(None),
             stopping,
+            intake_ages: intake::ages(&options.outboxes),
             store,
             options,
             definitions: RwLock::new(Arc::new(definitions)),
@@ -140,6 +153,9 @@ impl Runtime {
         tasks.spawn(ending_on_panic(&inner, keep_auditing(Arc::clone(&inner))));
         tasks.spawn(ending_on_panic(&inner, keep_polling(Arc::clone(&inner))));
         tasks.spawn(ending_on_panic(&inner, keep_listening(Arc::clone(&inner))));
+        for task in intake::tasks(&inner) {
+            tasks.spawn(ending_on_panic(&inner, task));
+        }
         drop(tasks);
         Ok(runtime)
     }
@@ -158,7 +174,7 @@ impl Runtime {
     /// Creates a job, or returns the one that was created with the same key.
     pub async fn create(&self, new: NewJob) -> Answer {
         let (now, user) = (self.inner.clock.now(), new.user_id.clone());
-        match admission::admit(&self.inner.active(), new, self.new_id(), now) {
+        match admission::admit(&self.inner.active(), &self.inner.flow(), new, self.new_id(), now) {
             Ok(envelope) => {
                 let throttled = self.inner.rate_limit.take(user.as_ref(), now).err();
                 let answer = self.inner.submit(envelope.throttled(throttled)).await;
@@ -170,11 +186,11 @@ impl Runtime {
 
     /// Creates several jobs; one answer for each, in order.
     pub async fn create_all(&self, new: impl IntoIterator<Item = NewJob>) -> Vec<Answer> {
-        let (active, now) = (self.inner.active(), self.inner.clock.now());
+        let (active, flow, now) = (self.inner.active(), self.inner.flow(), self.inner.clock.now());
         let (mut envelopes, mut admitted) = (Vec::new(), Vec::new());
         for new in new {
             let user = new.user_id.clone();
-            admitted.push(admission::admit(&active, new, self.new_id(), now).map(|command| {
+            admitted.push(admission::admit(&active, &flow, new, self.new_id(), now).map(|command| {
                 let throttled = self.inner.rate_limit.take(user.as_ref(), now).err();
                 envelopes.push(command.throttled(throttled));
                 (user, throttled)
@@ -198,7 +214,8 @@ impl Runtime {
         job: &tenure_core::job::Job,
         amendment: Amendment,
     ) -> Answer {
-        match admission::amend(&self.inner.active(), by, job, amendment, self.inner.clock.now()) {
+        let (active, flow) = (self.inner.active(), self.inner.flow());
+        match admission::amend(&active, &flow, by, job, amendment, self.inner.clock.now()) {
             Ok(envelope) => self.inner.submit(envelope).await,
             Err(refusal) => Ok(Err(refusal)),
         }
@@ -295,15 +312,6 @@ impl Runtime {
         self.inner.waiting.awaited()
     }
 
-    /// Whether a creation would be queued now. If not, it is refused, and need not be read.
-    pub fn accepts_creations(&self) -> bool {
-        self.inner.queue.accepts_creations()
-    }
-
-    pub fn queued_commands(&self) -> usize {
-        self.inner.queue.waiting()
-    }
-
     /// The difference between accounts and ledger in the last comparison; zero before the first.
     pub fn credits_imbalance(&self) -> u64 {
         self.inner.credits_imbalance.load(Ordering::Relaxed)
@@ -388,116 +396,5 @@ impl Inner {
     async fn pause(&self, span: Duration) -> bool {
         let mut stopping = self.stopping.subscribe();
         tokio::time::timeout(span, stopping.wait_for(|stopping| *stopping)).await.is_err()
-    }
-}
-
-/// Runs a task. If it panics, the node could not do its work any more: the process ends. Panics of a decision do not get here.
-fn ending_on_panic(
-    inner: &Inner,
-    task: impl Future<Output = ()> + Send + 'static,
-) -> impl Future<Output = ()> + Send + 'static {
-    let on_panic = Arc::clone(&inner.options.on_panic);
-    async move {
-        // A set aborts its task when this one is aborted.
-        let mut running = JoinSet::new();
-        running.spawn(task);
-        if running.join_next().await.is_some_and(|ended| ended.is_err_and(|error| error.is_panic())) {
-            on_panic();
-        }
-    }
-}
-
-/// Applies batches until the queue is closed and empty. A batch that takes long, because the outcome of its commit is not
-/// known until the database answers again, does not delay the next ones: they fail, and their callers may try again.
-async fn apply_batches(inner: Arc<Inner>, mut receiver: BatchReceiver) {
-    let mut slow = JoinSet::new();
-    while let Some(batch) = receiver.batch().await {
-        let mut applied = Box::pin(apply::apply(Arc::clone(&inner), batch));
-        if !inner.store.is_shared() {
-            applied.await;
-            continue;
-        }
-        if tokio::time::timeout(BATCH_PATIENCE, &mut applied).await.is_err() {
-            slow.spawn(applied);
-        }
-        while let Some(applied) = slow.try_join_next() {
-            applied.expect("a batch does not panic");
-        }
-        if slow.len() > SLOW_BATCHES_MAX {
-            slow.join_next().await;
-        }
-    }
-    // At the end their callers get no answer, as if the process had been killed.
-    drop(tokio::time::timeout(BATCH_PATIENCE, slow.join_all()).await);
-}
-
-async fn keep_sweeping(inner: Arc<Inner>) {
-    let mut excluded = ExcludedJobs::new();
-    while inner.pause(inner.options.sweep_every).await {
-        inner.sweep(&mut excluded).await;
-    }
-}
-
-async fn keep_alive(inner: Arc<Inner>) {
-    while inner.pause(inner.options.heartbeat_every).await {
-        if let Err(error) = inner.store.heartbeat().await {
-            tracing::warn!(%error, "store heartbeat failed");
-        }
-    }
-}
-
-async fn keep_pruning(inner: Arc<Inner>) {
-    let mut searched = retention::Searched::new();
-    while inner.pause(inner.options.prune_every).await {
-        match inner.prune(&mut searched).await {
-            Ok(()) | Err(Failure::Stopped) => {}
-            Err(failure) => tracing::warn!(%failure, "retention failed"),
-        }
-    }
-}
-
-/// Audits at start and then periodically. The pause is at least 19 times the last pass, so that audits use at most a
-/// twentieth of the time.
-async fn keep_auditing(inner: Arc<Inner>) {
-    loop {
-        let began = Instant::now();
-        inner.audit_credits().await;
-        if !inner.pause(inner.options.audit_every.max(began.elapsed() * 19)).await {
-            return;
-        }
-    }
-}
-
-/// Reads for all waiting claims together which jobs they may take. The pause after a read is at least four times its
-/// duration, so that reads use at most a fifth of the time.
-async fn keep_polling(inner: Arc<Inner>) {
-    let mut stopping = inner.stopping.subscribe();
-    loop {
-        tokio::select! {
-            biased;
-            _ = stopping.wait_for(|stopping| *stopping) => return,
-            () = inner.waiting.poll_due() => {}
-        }
-        let began = Instant::now();
-        inner.poll_ready_jobs().await;
-        inner.pause(POLL_PAUSE_MIN.max(began.elapsed() * 4)).await;
-    }
-}
-
-/// Wakes followers, and waiting claims that accept its jobs, when another node commits.
-async fn keep_listening(inner: Arc<Inner>) {
-    let mut stopping = inner.stopping.subscribe();
-    loop {
-        tokio::select! {
-            biased;
-            _ = stopping.wait_for(|stopping| *stopping) => return,
-            ready = inner.store.remote_commit() => {
-                inner.journal.grew();
-                match ready {
-                    Some(ready) => inner.waiting.became_ready(&ready, inner.clock.now()),
-                    None => inner.waiting.poll_by(Instant::now()),
-                }
-            }
-        }
     }
 }

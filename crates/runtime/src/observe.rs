@@ -30,6 +30,8 @@ pub struct Committed {
     /// Jobs whose worker must be told of a cancel request.
     pub cancelling: Vec<Arc<Job>>,
     pub purged: Vec<Arc<Job>>,
+    /// The code of each refused request in SQL.
+    pub intake_refused: Vec<&'static str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +41,7 @@ pub struct Transition {
     pub lifecycle: LifecycleName,
     pub job_type: TypeName,
     pub queue: QueueName,
+    pub user_id: Option<UserId>,
     pub trigger: Trigger,
     /// `None` at creation.
     pub from: Option<StateName>,
@@ -104,8 +107,12 @@ impl Committed {
         let telemetry = set.changes.appended.telemetry.iter();
         let renewed = |signal: &Signal| matches!(signal, Signal::JobLeaseRenewed);
         let conflicting = |answer: &&CommandResult| matches!(answer, Err(Refusal::LeaseConflict { .. }));
-        let (mut progressed, mut cancelling) = (Vec::new(), Vec::new());
+        let (mut progressed, mut cancelling, mut intake_refused) = (Vec::new(), Vec::new(), Vec::new());
         for (envelope, answer) in commands.iter().zip(answers) {
+            if let Ok(CommandOutput::TakenIn { refused, cancelling: jobs, .. }) = answer {
+                intake_refused.extend(refused);
+                cancelling.extend(jobs.iter().cloned());
+            }
             let Ok(CommandOutput::Job { job, ignored: false, .. }) = answer else { continue };
             match &envelope.command {
                 Command::Progress { .. } => progressed.push(Arc::clone(job)),
@@ -118,6 +125,7 @@ impl Committed {
             took: Duration::ZERO,
             progressed,
             cancelling,
+            intake_refused,
             purged: set.changes.jobs.purged.iter().map(|id| Arc::clone(&set.jobs[id])).collect(),
             amended: amendments.iter().map(|event| set.jobs[&event.job_id].spec.job_type.clone()).collect(),
             ended_attempts: ended.map(|event| ended_attempt(set, event)).collect(),
@@ -150,6 +158,7 @@ fn transition(set: &WorkingSet, event: &Event) -> Transition {
         job: event.job_id,
         at: event.ts,
         queue: job.spec.queue.clone(),
+        user_id: job.spec.user_id.clone(),
         lifecycle: job.spec.lifecycle.name.clone(),
         job_type: job.spec.job_type.clone(),
         trigger: event.trigger.clone(),

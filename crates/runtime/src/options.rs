@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_store::Outbox;
+
 use crate::observe::Committed;
 use crate::prelude::*;
 
@@ -29,6 +31,8 @@ pub struct Options {
     pub creations_per_second: Option<u32>,
     /// How often accounts are compared with their ledgers.
     pub audit_every: Duration,
+    /// Databases of applications from which requests are taken.
+    pub outboxes: Vec<Outbox>,
     /// Source of randomness for ids.
     pub random: Arc<dyn Fn() -> u128 + Send + Sync>,
     /// Called after each commit of this node.
@@ -58,6 +62,7 @@ impl Default for Options {
             heartbeat_every: Duration::from_millis(500),
             poll_every: Duration::from_secs(1),
             prune_every: Duration::from_secs(30),
+            outboxes: Vec::new(),
             creations_per_second: None,
             audit_every: Duration::from_mins(1),
             random: Arc::new(|| uuid::Uuid::new_v4().as_u128()),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::catalog::{ActiveDefinitions, Definitions};
+use crate::flow::CompiledFlow;
 use crate::prelude::*;
 use crate::{Inner, StartError};
 
@@ -17,6 +18,7 @@ impl Inner {
     pub(crate) async fn register(&self) -> Result<(), StartError> {
         let definitions = self.definitions();
         self.register_lifecycles(&definitions).await?;
+        self.declare_flow(&definitions.flow).await?;
         self.reload().await?;
         self.warn_of_newer_versions(&definitions);
         Ok(())
@@ -32,10 +34,12 @@ impl Inner {
             }
         }
         ActiveDefinitions::compile(&definitions, parse(stored)).map_err(StartError::Definition)?;
+        CompiledFlow::compile(&definitions.flow).map_err(StartError::Definition)?;
         // The definitions are not locked meanwhile: the batch with a registration may reload lifecycles.
         self.register_lifecycles(&definitions).await?;
         let _activating = self.activating.lock().await;
         self.activate(&definitions).await?;
+        self.declare_flow(&definitions.flow).await?;
         self.warn_of_newer_versions(&definitions);
         *self.definitions.write().expect("no thread panics while holding the lock") = Arc::new(definitions);
         // Claims that found nothing to claim look again.
@@ -48,9 +52,11 @@ impl Inner {
     }
 
     async fn register_lifecycles(&self, definitions: &Definitions) -> Result<(), StartError> {
+        let is_update = !self.store.lifecycles().await?.is_empty();
         for lifecycle in &definitions.lifecycles {
             let key = LifecycleRef { name: lifecycle.name.clone(), version: lifecycle.version };
-            let command = Command::RegisterLifecycle { lifecycle: key, source: lifecycle.source.clone() };
+            let source = lifecycle.source.clone();
+            let command = Command::RegisterLifecycle { lifecycle: key, source, is_update };
             let by = CommandOrigin::from("runtime");
             match self.submit_once(CommandEnvelope { by, key: None, command }).await {
                 Ok(Ok(CommandOutput::Nothing | CommandOutput::Job { .. })) => {}

@@ -1,13 +1,13 @@
 //! Fires due schedules. Every node tries; the commit decides which node is first.
 //!
-//! Times are calendar times, so an outage does not move them. A time more than [`LATE_MS`] ago was missed, and the
+//! Times are calendar times, so an outage does not move them. A time more than `LATE_MS` ago was missed, and the
 //! schedule's `misfire` policy applies.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::schedule::{Fire, Misfire, NewSchedule, Plan, Schedule, ScheduleChange};
+use tenure_core::schedule::{Fire, Misfire, NewSchedule, Plan, RunNow, Schedule, ScheduleChange};
 
 use crate::admission::{self, NewJob};
 use crate::cron::Cron;
@@ -31,6 +31,30 @@ impl Runtime {
         let change = next(&schedule.plan, self.now()).map(ScheduleChange::Resume);
         let command = |change| Command::ChangeSchedule { id: schedule.id.clone(), change };
         self.submit_checked(by, change.map(command)).await
+    }
+
+    /// Replaces the plan of a schedule if the new one is valid.
+    pub async fn replace_schedule(&self, by: CommandOrigin, id: Name, plan: Plan) -> Answer {
+        let checked = self.inner.check(&plan, self.now());
+        let change = |next_at| ScheduleChange::Replace(Box::new(plan), next_at);
+        let command = |next_at| Command::ChangeSchedule { id, change: change(next_at) };
+        self.submit_checked(by, checked.map(command)).await
+    }
+
+    /// Creates the job of a schedule now; its times stay. The same key again answers the same job.
+    pub async fn run_schedule(
+        &self,
+        by: CommandOrigin,
+        schedule: &Schedule,
+        key: Option<IdempotencyKey>,
+    ) -> Answer {
+        let now = self.now();
+        let command = |job: Box<Create>| {
+            let key = key.map_or(CreationKey::None, CreationKey::Given);
+            let run = RunNow { last_job: schedule.last_job, job: Box::new(Create { key, ..*job }) };
+            Command::ChangeSchedule { id: schedule.id.clone(), change: ScheduleChange::Run(Box::new(run)) }
+        };
+        self.submit_checked(by, self.inner.job(schedule, now, now).map(command)).await
     }
 
     /// Submits a command that passed its check.
@@ -102,9 +126,11 @@ impl Inner {
         let links = Links { correlation_id, ..Links::default() };
         let new = NewJob { links, ..new_job(&schedule.plan) };
         let id = self.ids.next(now, (self.options.random)());
-        match admission::admit(&self.active(), new, id, now)?.command {
+        match admission::admit(&self.active(), &self.flow(), new, id, now)?.command {
             // The commit, not a key, ensures that it is created once.
-            Command::Create(create) => Ok(Box::new(Create { key: CreationKey::None, ..*create })),
+            Command::Create(create) => {
+                Ok(Box::new(Create { key: CreationKey::None, is_limited: false, ..*create }))
+            }
             _ => unreachable!("what is admitted is a creation"),
         }
     }
@@ -113,7 +139,7 @@ impl Inner {
     fn check(&self, plan: &Plan, now: Timestamp) -> Result<Timestamp, Refusal> {
         let next_at = next(plan, now)?;
         let id = self.ids.next(now, (self.options.random)());
-        match admission::admit(&self.active(), new_job(plan), id, now) {
+        match admission::admit(&self.active(), &self.flow(), new_job(plan), id, now) {
             Ok(_) | Err(Refusal::GuardRejected { .. }) => Ok(next_at),
             Err(Refusal::ValidationFailed(flaws)) => {
                 let inside =
@@ -133,7 +159,8 @@ fn never() -> Refusal {
     Refusal::invalid("#/cron", "has no next time")
 }
 
-fn new_job(plan: &Plan) -> NewJob {
+/// The job of a plan.
+pub fn new_job(plan: &Plan) -> NewJob {
     let job = plan.job.clone();
     NewJob {
         lifecycle: job.lifecycle,

@@ -1,7 +1,8 @@
 //! Waiting claims: each job that becomes claimable wakes the oldest matching claim.
 //!
-//! Commits of this node say exactly which jobs became ready, and notifications of other nodes do so, too. For delayed jobs
-//! and lost notifications, one task reads for all waiting claims together which jobs they may take: after each poll
+//! A claim that waits when a job is created on this node joins the batch of the creation: one commit creates and leases the job.
+//! Otherwise commits of this node say exactly which jobs became ready, and notifications of other nodes do so, too. For delayed
+//! jobs and lost notifications, one task reads for all waiting claims together which jobs they may take: after each poll
 //! interval, when the next delayed job is due, and when a claim waits with a new filter.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
+use crate::batcher::QueuedCommand;
 use crate::failure::Failure;
 use crate::prelude::*;
 use crate::{Answer, Inner};
@@ -23,12 +25,26 @@ pub(crate) struct WaitingClaims {
     replanned: Notify,
 }
 
-/// Queue and type of the job that became claimable.
-type WakeUp = (QueueName, TypeName);
+/// Why a waiter is woken.
+#[derive(Debug)]
+enum WakeUp {
+    /// A job of this queue and type became claimable.
+    Ready(QueueName, TypeName),
+    /// Its claim has joined a batch, and gets this answer. The waiter is registered again, with this receiver, so that a job that becomes
+    /// ready after the decision wakes it.
+    Joined(oneshot::Receiver<Answer>, oneshot::Receiver<WakeUp>),
+}
+
+#[derive(Debug)]
+struct Waiter {
+    /// The claim, if it may join a batch: it is not queued already.
+    claim: Option<CommandEnvelope>,
+    wake_up: oneshot::Sender<WakeUp>,
+}
 
 #[derive(Debug, Default)]
 struct Waiters {
-    by_filter: HashMap<ClaimFilter, BTreeMap<u64, oneshot::Sender<WakeUp>>>,
+    by_filter: HashMap<ClaimFilter, BTreeMap<u64, Waiter>>,
     /// The last arrival number.
     arrivals: u64,
     /// The filters of the last poll. The next poll is not later than the next delayed job that one of them admits.
@@ -51,8 +67,25 @@ impl WaitingClaims {
         let mut waiters = self.waiters();
         waiters.arrivals += 1;
         let arrival = waiters.arrivals;
-        waiters.by_filter.entry(filter.clone()).or_default().insert(arrival, sender);
+        let waiter = Waiter { claim: None, wake_up: sender };
+        waiters.by_filter.entry(filter.clone()).or_default().insert(arrival, waiter);
         WaiterGuard { waiting: self, filter, arrival, wake_up }
+    }
+
+    /// The claim of the oldest waiter that accepts such a job and is not queued already. The waiter gets its answer.
+    pub(crate) fn join(&self, queue: &QueueName, job_type: &TypeName) -> Option<QueuedCommand> {
+        let mut waiters = self.waiters();
+        loop {
+            let (filter, arrival) = waiters.first(queue, job_type, |waiter| waiter.claim.is_some())?;
+            let Waiter { claim, wake_up } = waiters.take(&filter, arrival)?;
+            let (reply, answer) = oneshot::channel();
+            let (sender, again) = oneshot::channel();
+            if wake_up.send(WakeUp::Joined(answer, again)).is_ok() {
+                let waiter = Waiter { claim: None, wake_up: sender };
+                waiters.by_filter.entry(filter).or_default().insert(arrival, waiter);
+                return claim.map(|envelope| QueuedCommand { envelope, reply });
+            }
+        }
     }
 
     /// Wakes the oldest matching waiter for each claimable job, and plans a poll for the next delayed one.
@@ -132,26 +165,32 @@ impl WaitingClaims {
 impl Waiters {
     /// Wakes the oldest waiter that accepts such a job; `false` if there is none.
     fn wake_first(&mut self, queue: &QueueName, job_type: &TypeName) -> bool {
-        while let Some(waiter) = self.take_first(queue, job_type) {
+        while let Some((filter, arrival)) = self.first(queue, job_type, |_| true) {
+            let Some(waiter) = self.take(&filter, arrival) else { continue };
             // A waiter that is gone does not consume the wake-up.
-            if waiter.send((queue.clone(), job_type.clone())).is_ok() {
+            if waiter.wake_up.send(WakeUp::Ready(queue.clone(), job_type.clone())).is_ok() {
                 return true;
             }
         }
         false
     }
 
-    /// Removes and returns the oldest waiter that accepts such a job.
-    fn take_first(&mut self, queue: &QueueName, job_type: &TypeName) -> Option<oneshot::Sender<WakeUp>> {
+    /// The oldest of some waiters that accepts such a job.
+    fn first(
+        &self,
+        queue: &QueueName,
+        job_type: &TypeName,
+        is_wanted: impl Fn(&Waiter) -> bool,
+    ) -> Option<(ClaimFilter, u64)> {
         let admitted = self.by_filter.iter().filter(|(filter, _)| filter.admits(queue, job_type));
-        let first = admitted
-            .filter_map(|(filter, waiting)| Some((*waiting.first_key_value()?.0, filter)))
-            .min_by_key(|it| it.0);
-        let (arrival, filter) = first.map(|(arrival, filter)| (arrival, filter.clone()))?;
-        self.take(&filter, arrival)
+        let oldest = |waiting: &BTreeMap<u64, Waiter>| {
+            waiting.iter().find(|(_, waiter)| is_wanted(waiter)).map(|(arrival, _)| *arrival)
+        };
+        let first = admitted.filter_map(|(filter, waiting)| Some((oldest(waiting)?, filter)));
+        first.min_by_key(|it| it.0).map(|(arrival, filter)| (filter.clone(), arrival))
     }
 
-    fn take(&mut self, filter: &ClaimFilter, arrival: u64) -> Option<oneshot::Sender<WakeUp>> {
+    fn take(&mut self, filter: &ClaimFilter, arrival: u64) -> Option<Waiter> {
         let waiting = self.by_filter.get_mut(filter)?;
         let waiter = waiting.remove(&arrival);
         if waiting.is_empty() {
@@ -161,14 +200,40 @@ impl Waiters {
     }
 }
 
-impl Drop for WaiterGuard<'_> {
-    /// Forwards an unused wake-up to the next waiter, even if the caller disconnected.
-    fn drop(&mut self) {
+impl WaiterGuard<'_> {
+    /// Lets the claim join a batch.
+    fn may_join(&self, envelope: CommandEnvelope) {
+        let mut waiters = self.waiting.waiters();
+        let waiting = waiters.by_filter.get_mut(self.filter);
+        if let Some(waiter) = waiting.and_then(|waiting| waiting.get_mut(&self.arrival)) {
+            waiter.claim = Some(envelope);
+        }
+    }
+
+    /// Ends the wait. If the claim has joined a batch meanwhile, its answer follows. An unused wake-up is forwarded to the next waiter.
+    fn end(&mut self) -> Option<oneshot::Receiver<Answer>> {
         let mut waiters = self.waiting.waiters();
         waiters.take(self.filter, self.arrival);
-        if let Ok((queue, job_type)) = self.wake_up.try_recv() {
-            waiters.wake_first(&queue, &job_type);
+        let mut joined = None;
+        while let Ok(wake_up) = self.wake_up.try_recv() {
+            match wake_up {
+                WakeUp::Joined(answer, again) => {
+                    joined = Some(answer);
+                    self.wake_up = again;
+                }
+                WakeUp::Ready(queue, job_type) => {
+                    waiters.wake_first(&queue, &job_type);
+                }
+            }
         }
+        joined
+    }
+}
+
+impl Drop for WaiterGuard<'_> {
+    /// Also if the caller disconnected.
+    fn drop(&mut self) {
+        drop(self.end());
     }
 }
 
@@ -205,20 +270,38 @@ pub(crate) async fn claim_until(
 ) -> Answer {
     tokio::pin!(deadline);
     let mut stopping = inner.stopping.subscribe();
+    // Registered before the claim is decided, so that a job that becomes ready in between wakes it.
+    let mut waiter = inner.waiting.register(&claim.filter);
+    let mut answer = inner.submit(envelope(by, claim)).await?;
     loop {
-        // Registered before the claim is decided, so that a job that becomes ready in between wakes it.
-        let mut waiter = inner.waiting.register(&claim.filter);
-        let answer = inner.submit(envelope(by, claim)).await?;
         if !is_empty(&answer) {
             return Ok(answer);
         }
         inner.waiting.await_poll(&claim.filter);
-        tokio::select! {
+        waiter.may_join(envelope(by, claim));
+        let woken = tokio::select! {
             biased;
-            () = &mut deadline => return Ok(answer),
-            _ = stopping.wait_for(|stopping| *stopping) => return Err(Failure::Stopped),
-            _ = &mut waiter.wake_up => {}
-        }
+            () = &mut deadline => None,
+            _ = stopping.wait_for(|stopping| *stopping) => None,
+            woken = &mut waiter.wake_up => woken.ok(),
+        };
+        let Some(woken) = woken else {
+            return match waiter.end() {
+                Some(joined) => joined.await.map_err(|_| Failure::Stopped)?,
+                None if *inner.stopping.borrow() => Err(Failure::Stopped),
+                None => Ok(answer),
+            };
+        };
+        answer = match woken {
+            WakeUp::Joined(joined, again) => {
+                waiter.wake_up = again;
+                joined.await.map_err(|_| Failure::Stopped)??
+            }
+            WakeUp::Ready(..) => {
+                waiter = inner.waiting.register(&claim.filter);
+                inner.submit(envelope(by, claim)).await?
+            }
+        };
     }
 }
 

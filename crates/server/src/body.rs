@@ -26,7 +26,11 @@ impl BodyLimit {
     pub(crate) fn of(call: CallId, limits: &Limits) -> Self {
         let bytes_max = match call {
             CallId::CreateJobs | CallId::ReportJobs | CallId::AppendJobLogs => limits.body,
-            CallId::CreateJob | CallId::SignalJob | CallId::CreateSchedule => JOB_BODY_BYTES_MAX,
+            CallId::CreateJob
+            | CallId::AmendJob
+            | CallId::SignalJob
+            | CallId::CreateSchedule
+            | CallId::ReplaceSchedule => JOB_BODY_BYTES_MAX,
             _ if call.verb().is_some() => JOB_BODY_BYTES_MAX,
             _ => CALL_BODY_BYTES_MAX,
         };

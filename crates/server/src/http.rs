@@ -18,6 +18,7 @@ pub(crate) mod logs;
 pub(crate) mod pages;
 mod prelude;
 pub(crate) mod reports;
+pub(crate) mod resources;
 pub(crate) mod schedules;
 pub(crate) mod stream;
 pub(crate) mod system;
@@ -123,7 +124,7 @@ impl Serialize for OutputAnswer {
                 Automation::Erasure(_) => to.serialize_map(Some(0))?.end(),
             },
             CommandOutput::Asset { asset, .. } => wire::asset(asset).serialize(to),
-            CommandOutput::Nothing => to.serialize_map(Some(0))?.end(),
+            CommandOutput::TakenIn { .. } | CommandOutput::Nothing => to.serialize_map(Some(0))?.end(),
         }
     }
 }

@@ -7,6 +7,8 @@
 mod app;
 mod assets;
 mod body;
+mod check;
+mod configuration;
 mod event_broadcast;
 mod headers;
 mod http;
@@ -27,6 +29,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+pub use check::check;
 use tenure_config::{Config, Limits, StoreLocation};
 use tenure_core::command::CommandEnvelope;
 use tenure_runtime::{Committed, Definitions, Options, Runtime, StartError};
@@ -37,7 +40,7 @@ pub use tenure_service::pages::Pages;
 use tenure_service::reloadable::Reloadable;
 use tenure_service::{Service, ServiceParts};
 use tenure_stats::{Counters, Stats, ThisNode};
-use tenure_store::{Store, StoreError};
+use tenure_store::{Outbox, Store, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -102,7 +105,7 @@ impl Server {
     pub async fn start(config: Config, pages: impl FnOnce(Service) -> Pages) -> Result<Self, ServeError> {
         let store = match &config.store {
             StoreLocation::Data(folder) => Store::open(folder).await?,
-            StoreLocation::Database(url) => connect(url.reveal()).await?,
+            StoreLocation::Database(url) => connect(url.reveal(), &config.database_schema).await?,
         };
         Self::start_on(store, config, pages).await
     }
@@ -122,19 +125,25 @@ impl Server {
         if keyring.is_open() && !listen.ip().is_loopback() {
             return Err(ServeError::Open(listen));
         }
+        let outboxes = config.intake.iter().map(|one| Outbox::new(one.database_url.reveal(), &one.schema));
+        let outboxes = outboxes.collect::<Result<Vec<_>, _>>()?;
         let (hub, memory) = (Arc::<Hub>::default(), Memory::new(limits.memory));
+        store.limit_memory(memory.bytes_max());
         let ObservedRuntime { runtime, metrics, counters } =
-            start_runtime(store, definitions, &limits, Arc::clone(&hub), Arc::clone(&memory)).await?;
+            start_runtime(store, definitions, &limits, Arc::clone(&hub), Arc::clone(&memory), outboxes)
+                .await?;
         let not_bound = |error| ServeError::Listen(listen, error);
         let listener = TcpListener::bind(listen).await.map_err(not_bound)?;
         let address = listener.local_addr().map_err(not_bound)?;
         let id = runtime.new_id().to_string().into();
         let this_node = ThisNode::new(id, address.to_string().into(), runtime.now());
         let stats = Stats::new(runtime.clone(), counters, this_node);
+        stats.set_thresholds(config.attention);
         let (limits, settings) = (limits.into(), settings.into());
         let service = Service::new(ServiceParts { runtime, keyring, stats, limits, contents, settings });
         let pages = pages(service.clone());
         let app = App::new(service, metrics, hub, lifecycle_apis, webhooks, memory);
+        configuration::record(&app).await;
         let router = router::router(&app, pages);
         let (stop, stopped) = oneshot::channel();
         let listening = Arc::new(Reloadable::from(listener_settings));
@@ -170,15 +179,16 @@ impl Server {
         tasks.garbage.inspect(JoinHandle::abort);
         app.stats().idle().await;
         // Without this report other nodes notice the missing heartbeat.
+        drop(timeout(REPORT_INTERVAL, write_minutes(&app, true)).await);
         drop(timeout(REPORT_INTERVAL, submit_report(&app, app.stats().last_report())).await);
         app.runtime().stop().await;
     }
 }
 
 /// Connects as soon as the database is available: a node that starts during a failover waits for the new primary.
-async fn connect(url: &str) -> Result<Store, StoreError> {
+async fn connect(url: &str, schema: &str) -> Result<Store, StoreError> {
     loop {
-        match Store::connect(url).await {
+        match Store::connect_to(url, schema).await {
             Err(StoreError::Unavailable(why)) => tracing::warn!(why, "database not available; waiting"),
             connected => return connected,
         }
@@ -215,6 +225,7 @@ async fn start_runtime(
     limits: &Limits,
     hub: Arc<Hub>,
     memory: Arc<Memory>,
+    outboxes: Vec<Outbox>,
 ) -> Result<ObservedRuntime, ServeError> {
     // Both need the runtime's catalog, so they exist only after its start.
     let observers: Arc<OnceLock<(Arc<Metrics>, Arc<Counters>)>> = Arc::default();
@@ -229,7 +240,8 @@ async fn start_runtime(
     });
     let is_short_of_memory = Arc::new(move || memory.is_short());
     let creations_per_second = limits.creations_per_second;
-    let options = Options { observe, creations_per_second, is_short_of_memory, ..Options::default() };
+    let options =
+        Options { observe, creations_per_second, is_short_of_memory, outboxes, ..Options::default() };
     let runtime = Runtime::start(store, definitions, options).await?;
     let (catalog, kind) = (runtime.catalog(), runtime.store().properties().kind.as_str());
     let (metrics, counters) = (Arc::new(Metrics::new(&catalog, kind)), Arc::new(Counters::new(&catalog)));
@@ -256,7 +268,14 @@ async fn report_periodically(app: App) {
         if let Some(report) = app.stats().take_report() {
             submit_report(&app, report).await;
         }
+        write_minutes(&app, false).await;
         sleep(REPORT_INTERVAL).await;
+    }
+}
+
+async fn write_minutes(app: &App, also_unfinished: bool) {
+    if let Err(error) = app.stats().write_minutes(also_unfinished).await {
+        tracing::warn!(%error, "statistics of a minute not written yet");
     }
 }
 

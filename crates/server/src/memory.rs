@@ -33,6 +33,11 @@ impl Memory {
         Arc::new(Self::with(bytes_max(limit), resident))
     }
 
+    /// Bytes that the process may have.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.bytes_max.load(Ordering::Relaxed)
+    }
+
     /// Changes the configured limit.
     pub(crate) fn set_limit(&self, limit: Option<usize>) {
         self.bytes_max.store(bytes_max(limit), Ordering::Relaxed);

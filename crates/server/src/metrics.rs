@@ -46,6 +46,19 @@ struct TypeCounters {
     runs: Histogram,
 }
 
+/// The codes with which requests in SQL are refused most often.
+const INTAKE_CODES: [&str; 9] = [
+    "duplicate",
+    "guard_rejected",
+    "idempotency_mismatch",
+    "insufficient_credits",
+    "invalid_transition",
+    "not_found",
+    "too_large",
+    "unknown_type",
+    "validation_failed",
+];
+
 /// Deliveries of webhooks by this node.
 struct Deliveries {
     succeeded: Counter,
@@ -58,6 +71,7 @@ pub(crate) struct Metrics {
     types: RwLock<BTreeMap<TypeName, TypeCounters>>,
     claims: Family<Labels<1>, Counter>,
     amendments: Family<Labels<1>, Counter>,
+    intake_refused: Family<Labels<1>, Counter>,
     conflicts: Counter,
     renewals: Counter,
     expiries: Family<Labels<1>, Counter>,
@@ -84,6 +98,7 @@ impl Metrics {
         let metrics = Self {
             claims: register(to, "claims", "Jobs claimed by commits of this node"),
             amendments: register(to, "amendments", "Jobs amended by commits of this node"),
+            intake_refused: register(to, "intake_refused", "Requests in SQL refused by commits of this node"),
             conflicts: register(to, "claim_conflicts", "Lease conflicts answered by this node"),
             renewals: register(to, "lease_renewals", "Leases renewed by commits of this node"),
             expiries: register(to, "lease_expiries", "Leases lost, by commits of this node"),
@@ -127,6 +142,9 @@ impl Metrics {
     }
 
     fn create_at_zero(&self, catalog: &Catalog) {
+        for code in INTAKE_CODES {
+            self.intake_refused.get_or_create(&owned([("code", code)])).inc_by(0);
+        }
         for name in self.types.read().expect("the lock is never poisoned").keys() {
             for category in [Category::Validation, Category::Queue, Category::Engine, Category::System] {
                 for class in [Class::Transient, Class::Permanent, Class::Validation, Class::LeaseConflict] {
@@ -164,6 +182,9 @@ impl Metrics {
         }
         for job_type in &committed.amended {
             counters(job_type).amendments.inc();
+        }
+        for code in &committed.intake_refused {
+            self.intake_refused.get_or_create(&owned([("code", *code)])).inc();
         }
     }
 

@@ -72,8 +72,12 @@ pub(crate) async fn apply(
     response
 }
 
-/// The limits of HTTP/1 are those of the HTTP library; with HTTP/2 the same request is refused here.
+/// The limits of HTTP/1 are those of the HTTP library; with HTTP/2 the same request is refused here. Two hosts are refused, because a proxy
+/// could have checked the other one.
 fn check_headers(request: &Request) -> Result<()> {
+    if request.headers().get_all(header::HOST).iter().count() > 1 {
+        return Err(Problem::malformed("#", "the request has more than one header `Host`"));
+    }
     if request.version() < Version::HTTP_2 {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use tenure_config::{Config, Reload, reload};
 
 use crate::lifecycle_api::LifecycleApis;
 use crate::listen::ListenerSettings;
-use crate::{ServeError, Server};
+use crate::{ServeError, Server, configuration};
 
 impl Server {
     /// Applies a loaded configuration. Everything that may be refused is checked before anything changes, and the running
@@ -31,6 +31,7 @@ impl Server {
         let catalog = runtime.catalog();
         self.app.metrics.add_definitions(&catalog);
         self.app.stats().add_types(&catalog);
+        self.app.stats().set_thresholds(config.attention);
         runtime.limit_creations(config.limits.creations_per_second);
         let was_open = keyring.is_open();
         keyring.replace_jwt(jwt).await;
@@ -40,7 +41,9 @@ impl Server {
         self.app.lifecycle_apis.set(lifecycle_apis);
         self.app.webhooks.set(config.webhooks.clone());
         self.app.memory.set_limit(config.limits.memory);
+        self.app.store().limit_memory(self.app.memory.bytes_max());
         self.app.reconfigure(config.limits, config.settings.clone());
+        configuration::record(&self.app).await;
         self.listener.set(listener);
         self.config = config.clone();
         Ok(reload)

@@ -66,25 +66,28 @@ handlers! {
         DeadLetterJob => dead_letter, SignalJob => signal;
     history: ListJobEvents => list;
     bulk: ActOnJobs => act;
-    stream: StreamJob => stream;
+    stream: StreamJob => stream, CreateStreamToken => create_token;
     logs: ListJobLogs => read, AppendJobLogs => append;
     assets: ListJobAssets => list, AddJobAsset => add, GetJobAsset => get, GetJobAssetContent => content;
     claims: ClaimJobs => claim;
     reports: ReportJobs => reports;
     dead_letters: ListDeadLetters => list, RedriveDeadLetters => redrive, DismissDeadLetter => dismiss;
     catalog: ListLifecycles => lifecycles, GetLifecycle => lifecycle, GetLifecycleDiagram => diagram,
-        ListTypes => types;
+        TryLifecycle => what_if, ListTypes => types;
     accounts: GetCredits => get, GrantCredits => grant;
     users: EraseUser => erase;
     events: ListEvents => events;
     system: ListWorkers => workers, ListQueues => queues, PauseQueue => set_paused::<true>,
         ResumeQueue => set_paused::<false>, GetStats => stats;
+    resources: ListResources => list, GetResource => get, SetResource => set, ResetResource => reset,
+        PauseResource => pause, ResumeResource => resume, ListSequences => sequences,
+        ResumeSequence => resume_sequence;
     audit: ListAudit => list;
     keys: ListKeys => list, CreateKey => create, RotateKey => rotate, RevokeKey => revoke;
     schedules: ListSchedules => list, CreateSchedule => create, GetSchedule => get, DeleteSchedule => remove,
-        PauseSchedule => pause, ResumeSchedule => resume;
+        ReplaceSchedule => replace, PauseSchedule => pause, ResumeSchedule => resume, RunSchedule => run;
     webhooks: ListWebhooks => list, CreateWebhook => create, GetWebhook => get, DeleteWebhook => remove,
-        EnableWebhook => enable;
+        EnableWebhook => enable, DisableWebhook => disable, ReplayWebhook => replay;
     health: GetHealth => live, GetReadiness => ready, GetMetrics => metrics;
     pages: GetOpenapi => openapi, GetDocs => docs, GetProblem => problem;
 }
@@ -100,6 +103,7 @@ fn route<H: Handler<T, App>, T: 'static>(id: CallId, handler: H) -> MethodRouter
     let method = match call.method {
         Method::Get => MethodFilter::GET,
         Method::Post => MethodFilter::POST,
+        Method::Put => MethodFilter::PUT,
         Method::Patch => MethodFilter::PATCH,
         Method::Delete => MethodFilter::DELETE,
     };
@@ -123,7 +127,7 @@ fn route<H: Handler<T, App>, T: 'static>(id: CallId, handler: H) -> MethodRouter
 /// that has no query parameters is refused too.
 async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<BodyMemory> {
     let call = id.call();
-    let caller = Caller::from_request_parts(parts, app).await?;
+    let caller = http::stream::identify(id, app, parts).await?;
     if !call.access.allows(|right| caller.is(right)) {
         return Err(caller.lacks_right());
     }
@@ -144,7 +148,7 @@ fn reserve(id: CallId, app: &App, parts: &Parts, limit: BodyLimit) -> Result<Bod
         return Err(Failure::Overloaded.into());
     }
     let has_body = parts.headers.contains_key(header::TRANSFER_ENCODING) || parts.version >= Version::HTTP_2;
-    let takes_body = matches!(id.call().method, Method::Post | Method::Patch);
+    let takes_body = matches!(id.call().method, Method::Post | Method::Put | Method::Patch);
     let unknown = if has_body && takes_body { limit.0 } else { 0 };
     // An upload is never in memory as a whole.
     let is_streamed = id == CallId::AddJobAsset;

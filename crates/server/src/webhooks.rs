@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use tenure_api::EventOf;
 use tenure_config::WebhooksConfig;
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::webhook::{EventFilter, Webhook, WebhookChange};
+use tenure_core::webhook::{Webhook, WebhookChange};
+use tenure_service::webhooks::matches;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -261,13 +262,6 @@ impl WebhookLease<'_> {
         self.sender.change(&self.webhook.id, failed).await;
         false
     }
-}
-
-fn matches(filter: &EventFilter, event: &JournalEntry) -> bool {
-    filter.job_type.as_ref().is_none_or(|wanted| *wanted == event.job_type)
-        && filter.lifecycle.as_ref().is_none_or(|wanted| *wanted == event.lifecycle)
-        && filter.event.as_ref().is_none_or(|wanted| *wanted == event.event.name)
-        && (filter.user_id.is_none() || filter.user_id == event.user_id)
 }
 
 /// The body of a request.

@@ -4,12 +4,16 @@ use serde::Deserialize;
 use tenure_core::command::Cancel;
 use tenure_core::decide::CommandOutput;
 use tenure_core::job::CancelMode;
+use tenure_core::job_query::JobQuery;
 use tenure_core::limits::PAGE_BYTES_MAX;
 
 use crate::prelude::*;
 
 /// Jobs per request; the answer has a cursor for the rest.
 pub const ACTION_JOBS_MAX: usize = 10_000;
+
+/// Jobs that a request examines if its query looks into jobs.
+const ACTION_EXAMINED_MAX: usize = 100_000;
 
 /// Jobs per read of the store.
 pub const PAGE_JOBS: usize = 500;
@@ -67,26 +71,30 @@ pub enum Action {
     Delete,
 }
 
-/// Matching jobs in the caller's scopes, newest first, and a cursor if there are more than one request may touch, or if they
-/// have more than `bytes_max` bytes.
+/// Matching jobs in the caller's scopes, newest first, and a cursor if there are more than one request may touch or examine, or
+/// if they have more than `bytes_max` bytes.
 pub async fn matching(
     service: &Service,
     caller: &Caller,
-    mut filter: JobFilter,
+    query: &JobQuery,
     mut before: Option<JobId>,
     bytes_max: usize,
 ) -> Result<(Vec<JobId>, Option<JobId>)> {
+    let mut filter = query.filter.clone();
     caller.narrow(&mut filter)?;
-    let (mut jobs, mut bytes) = (Vec::new(), 0);
+    let (mut jobs, mut bytes, mut examined) = (Vec::new(), 0, 0);
     loop {
         let found = service.store().list_page(filter.clone(), Page { before, limit: PAGE_JOBS }).await?;
-        bytes += found.rows.iter().map(|job| job.bytes()).sum::<usize>();
-        jobs.extend(found.rows.iter().filter(|job| caller.has_in_scope(&job.spec)).map(|job| job.id()));
+        examined += found.rows.len();
+        let matches = |job: &&Arc<Job>| query.admits(job) && caller.has_in_scope(&job.spec);
+        let matching = found.rows.iter().filter(matches);
+        bytes += matching.clone().map(|job| job.bytes()).sum::<usize>();
+        jobs.extend(matching.map(|job| job.id()));
         before = found.rows.last().map(|job| job.id()).or(before);
         if !found.has_more {
             return Ok((jobs, None));
         }
-        if jobs.len() >= ACTION_JOBS_MAX || bytes > bytes_max {
+        if jobs.len() >= ACTION_JOBS_MAX || bytes > bytes_max || examined >= ACTION_EXAMINED_MAX {
             return Ok((jobs, before));
         }
     }

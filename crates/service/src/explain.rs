@@ -4,6 +4,8 @@ use tenure_core::id::TypeName;
 use tenure_core::lifecycle::{Lifecycle, Outcome, Phase, Trigger};
 use tenure_core::time::{Deadline, Now};
 
+use tenure_store::{WaitKind, WaitReport};
+
 use crate::lifecycles::of_job;
 use crate::prelude::*;
 use crate::shell_quote::shell_quote;
@@ -19,6 +21,8 @@ pub struct Explanation {
     /// One sentence.
     pub summary: String,
     pub waiting_for: Vec<Waiting>,
+    /// What flow control makes it wait for.
+    pub waits_for: Vec<WaitReport>,
     /// Soonest first.
     pub clocks: Vec<Clock>,
     pub next: Vec<NextStep>,
@@ -50,9 +54,14 @@ pub struct NextStep {
     pub who: Vec<&'static str>,
 }
 
-pub async fn explain(service: &Service, job: &Job) -> Result<Explanation> {
+/// Explains a job to a caller who may see it.
+pub async fn explain(service: &Service, caller: &Caller, job: &Job) -> Result<Explanation> {
     let now = service.store().now().await?;
-    let waiting_for = waiting_for(service, job, now).await?;
+    let mut waits_for = service.store().waits(job.id()).await?;
+    hide_unseen(service, caller, &mut waits_for).await?;
+    let mut waiting_for = waiting_for(service, job, now).await?;
+    // The reason of a job that could be claimed otherwise comes first.
+    waiting_for.splice(0..0, waits_for.iter().map(flow_wait));
     let lifecycle = &*of_job(service, job).await?;
     let entered = job.times.entered.iter().find(|(state, _)| *state == job.state).map(|(_, at)| *at);
     let since = entered.unwrap_or(job.times.updated_at);
@@ -68,9 +77,69 @@ pub async fn explain(service: &Service, job: &Job) -> Result<Explanation> {
         summary,
         suggestions: suggestions(job, &waiting_for, &next),
         waiting_for,
+        waits_for,
         clocks: clocks(job, lifecycle, now),
         next,
     })
+}
+
+/// Removes the ids of jobs that the caller may not see.
+async fn hide_unseen(service: &Service, caller: &Caller, waits: &mut [WaitReport]) -> Result<()> {
+    for wait in waits {
+        let mut seen = Vec::new();
+        for id in std::mem::take(&mut wait.holders) {
+            let job = service.store().job(id).await?;
+            if let Some(job) = job
+                && service.may_see(caller, &job).await?
+            {
+                seen.push(id);
+            }
+        }
+        wait.holders = seen;
+    }
+    Ok(())
+}
+
+/// A wait for flow control, in words.
+fn flow_wait(wait: &WaitReport) -> Waiting {
+    let bucket = match (&wait.resource, &wait.key) {
+        (Some(resource), Some(key)) => format!("resource {resource} for key {key}"),
+        (Some(resource), None) => format!("resource {resource}"),
+        (None, Some(key)) => format!("key {key}"),
+        (None, None) => "the type".to_owned(),
+    };
+    let (running, limit) = (wait.running.unwrap_or_default(), wait.limit.unwrap_or_default());
+    let first = wait.holders.first();
+    let (what, detail) = match wait.kind {
+        WaitKind::Running => {
+            ("resource", format!("{bucket} has {running} of {limit} units in use{}", ahead(wait.before)))
+        }
+        WaitKind::Rate => ("resource", format!("{bucket} has too few tokens{}", ahead(wait.before))),
+        WaitKind::Pause => ("resource", format!("{bucket} is paused{}", ahead(wait.before))),
+        WaitKind::Sequence => (
+            "sequence",
+            format!(
+                "{} jobs of the sequence of {bucket} come first{}",
+                wait.before,
+                first.map_or_else(String::new, |first| format!("; job {first} is next"))
+            ),
+        ),
+        WaitKind::Halt => {
+            let failed = first.map_or_else(|| "a job".to_owned(), |first| format!("job {first}"));
+            ("sequence", format!("the sequence of {bucket} is halted since {failed} failed"))
+        }
+        WaitKind::Batch => ("batch", format!("{running} of {limit} jobs for a group of {bucket} are there")),
+    };
+    Waiting { what, detail, until: wait.until }
+}
+
+/// Ready jobs that need the same.
+fn ahead(jobs: usize) -> String {
+    match jobs {
+        0 => String::new(),
+        1 => ", and 1 job comes first".to_owned(),
+        more => format!(", and {more} jobs come first"),
+    }
 }
 
 /// Drops milliseconds from spans of a second or more.

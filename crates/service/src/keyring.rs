@@ -266,6 +266,10 @@ impl Keyring {
         if session.expires_at <= now {
             return Ok(None);
         }
+        if session.credential == "open" {
+            let open = || Caller { expires_at: earlier(None), ..Caller::open() };
+            return Ok(keys.is_open().then(open));
+        }
         if let Some(secret) = session.secret {
             let id = session.credential.as_str().strip_prefix("key:").unwrap_or_default();
             let entry = keys.by_id.get(id);
@@ -327,7 +331,7 @@ impl Keyring {
     }
 
     /// Counts a failure; an address with too many must wait. The reason is only logged.
-    fn failed(&self, reason: &str, peer: Option<IpAddr>) -> Problem {
+    pub(crate) fn failed(&self, reason: &str, peer: Option<IpAddr>) -> Problem {
         tracing::info!(peer = ?peer, reason, "authentication failed");
         let mut failures = self.failures.lock().expect("the lock is never poisoned");
         failures.retain(|_, (since, _)| since.elapsed() < WINDOW);

@@ -9,10 +9,16 @@ use crate::prelude::*;
 /// The page on which a subject can be seen and settled.
 pub fn page_of(subject: &Subject) -> String {
     match subject {
-        Subject::DeadLetters => "/ui/dead-letters".to_owned(),
+        Subject::DeadLetters => "/ui/errors".to_owned(),
+        Subject::Errors(job_type) => format!("/ui/errors?type={}", encode(job_type.as_str())),
         Subject::Queues => "/ui/queues".to_owned(),
         Subject::ReadyJobs(job_type) => format!("/ui/jobs?type={}&phase=ready", encode(job_type.as_str())),
-        Subject::State { lifecycle, state } => jobs_in(lifecycle, state),
+        Subject::State { lifecycle, state, job_type } => {
+            format!("{}&type={}", jobs_in(lifecycle, state), encode(job_type.as_str()))
+        }
+        Subject::Workers => "/ui/workers".to_owned(),
+        Subject::Schedules => "/ui/schedules".to_owned(),
+        Subject::Webhooks => "/ui/webhooks".to_owned(),
         Subject::System => "/ui/system".to_owned(),
     }
 }

@@ -30,9 +30,9 @@ pub fn is_leased(filter: &JobFilter) -> bool {
     filter.phase.as_ref().is_some_and(|phase| *phase == "held" || *phase == "active")
 }
 
-/// The embedded store has leased jobs in memory, by worker; listing by filter would scan all ready jobs.
+/// Stores have leased jobs in memory, by worker; listing by filter would scan all ready jobs.
 async fn leased(service: &Service, filter: &JobFilter, rows: Page) -> Result<Option<Vec<Arc<Job>>>> {
-    if service.store().is_shared() || !is_leased(filter) || filter.is_indexed() {
+    if !is_leased(filter) || filter.is_indexed() {
         return Ok(None);
     }
     let mut pages = match &filter.worker {

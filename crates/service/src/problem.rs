@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 pub use tenure_api::ProblemCode;
-use tenure_core::refusal::{Pointed, Refusal};
+use tenure_core::refusal::Refusal;
 use tenure_core::time::Millis;
 use tenure_runtime::Failure;
 use tenure_store::StoreError;
@@ -41,6 +41,7 @@ pages! {
     GuardRejected "guard_rejected",
     IdempotencyMismatch "idempotency_mismatch",
     RateLimited "rate_limited",
+    QueueFull "queue_full",
     Internal "internal",
     Overloaded "overloaded",
     StoreUnavailable "store_unavailable",
@@ -183,55 +184,32 @@ impl IntoResponse for Problem {
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
-        let detail = refusal.to_string();
-        let at = |pointer: &str| json!({ "errors": [{ "pointer": pointer, "detail": detail }] });
-        let (code, extra) = match &refusal {
-            Refusal::InvalidTransition { job, current_state, trigger, allowed } => {
-                let extra = json!({
-                    "job_id": job, "current_state": current_state, "trigger": trigger, "allowed": allowed,
-                });
-                (ProblemCode::InvalidTransition, extra)
+        let code = match &refusal {
+            Refusal::InvalidTransition { .. } | Refusal::Unfinished { .. } | Refusal::NotHalted(_) => {
+                ProblemCode::InvalidTransition
             }
-            Refusal::RoleNotPermitted { .. } => (ProblemCode::Forbidden, Value::Null),
-            Refusal::Unfinished { job, current_state, allowed } => {
-                let extra = json!({
-                    "job_id": job, "current_state": current_state, "trigger": "delete", "allowed": allowed,
-                });
-                (ProblemCode::InvalidTransition, extra)
-            }
-            Refusal::PreconditionFailed { job, seq } => {
-                (ProblemCode::PreconditionFailed, json!({ "job_id": job, "seq": seq }))
-            }
-            Refusal::Duplicate { job } => {
-                (ProblemCode::Duplicate, job.map_or(Value::Null, |job| json!({ "job_id": job })))
-            }
-            Refusal::LeaseConflict { job, fence, cause } => {
-                let extra = json!({ "job_id": job, "fence": fence, "cause": cause.to_string() });
-                (ProblemCode::LeaseConflict, extra)
-            }
-            Refusal::NotFound { .. } => (ProblemCode::NotFound, Value::Null),
-            Refusal::UnknownType(_) => (ProblemCode::UnknownType, at("#/type")),
-            Refusal::ValidationFailed(errors) => {
-                let one = |error: &Pointed| json!({ "pointer": error.pointer, "detail": error.detail });
-                let errors: Vec<Value> = errors.iter().map(one).collect();
-                (ProblemCode::ValidationFailed, json!({ "errors": errors }))
-            }
-            Refusal::GuardRejected { .. } => (ProblemCode::GuardRejected, at("#/payload")),
-            Refusal::IdempotencyMismatch(_) => (ProblemCode::IdempotencyMismatch, at("#")),
-            Refusal::InsufficientCredits { cost, available } => {
-                (ProblemCode::InsufficientCredits, json!({ "cost": cost, "available": available }))
-            }
-            Refusal::TooLarge { limit, .. } => (ProblemCode::TooLarge, json!({ "limit": limit })),
-            Refusal::RateLimited { retry_after } => {
-                let seconds = retry_after.0.div_ceil(1000);
-                return Self::new(ProblemCode::RateLimited, detail).retry_after(seconds);
-            }
-            Refusal::UnknownLifecycle(_) | Refusal::LifecycleChanged(_) => {
-                (ProblemCode::Internal, Value::Null)
-            }
+            Refusal::RoleNotPermitted { .. } => ProblemCode::Forbidden,
+            Refusal::PreconditionFailed { .. } => ProblemCode::PreconditionFailed,
+            Refusal::Duplicate { .. } => ProblemCode::Duplicate,
+            Refusal::LeaseConflict { .. } => ProblemCode::LeaseConflict,
+            Refusal::NotFound { .. } => ProblemCode::NotFound,
+            Refusal::UnknownType(_) => ProblemCode::UnknownType,
+            Refusal::ValidationFailed(_) => ProblemCode::ValidationFailed,
+            Refusal::GuardRejected { .. } => ProblemCode::GuardRejected,
+            Refusal::IdempotencyMismatch(_) => ProblemCode::IdempotencyMismatch,
+            Refusal::InsufficientCredits { .. } => ProblemCode::InsufficientCredits,
+            Refusal::TooLarge { .. } => ProblemCode::TooLarge,
+            Refusal::RateLimited { .. } => ProblemCode::RateLimited,
+            Refusal::QueueFull { .. } => ProblemCode::QueueFull,
+            Refusal::TooManyBuckets { .. } => ProblemCode::Overloaded,
+            Refusal::UnknownLifecycle(_) | Refusal::LifecycleChanged(_) => ProblemCode::Internal,
         };
-        let extra = if let Value::Object(extra) = extra { extra } else { Map::new() };
-        Self { code, detail, extra, retry_after_seconds: None }
+        let retry_after_seconds = match &refusal {
+            Refusal::RateLimited { retry_after } => Some(retry_after.0.div_ceil(1000)),
+            Refusal::QueueFull { .. } | Refusal::TooManyBuckets { .. } => Some(1),
+            _ => None,
+        };
+        Self { code, detail: refusal.to_string(), extra: refusal.members(), retry_after_seconds }
     }
 }
 

@@ -10,6 +10,8 @@ use tenure_core::dead_letter::ReasonCode;
 use tenure_core::job::Stage;
 use tenure_core::lifecycle::Outcome;
 use tenure_core::limits::NAME_BYTES_MAX;
+use tenure_core::statistics::Series;
+use tenure_stats::TimeRange;
 
 use crate::prelude::*;
 
@@ -119,7 +121,37 @@ impl QueryParams {
         Ok(self.read(name, "true or false", |value| value.parse().ok())?.unwrap_or(false))
     }
 
-    fn time(&mut self, name: &str) -> Result<Option<Timestamp>> {
+    /// The series and the range of `GET /api/stats`, if a parameter asks for statistics over time.
+    pub fn history(&mut self) -> Result<Option<(Series, TimeRange)>> {
+        if self.values.is_empty() {
+            return Ok(None);
+        }
+        let range = self.time_range()?;
+        let (job_type, queue) =
+            (self.name("type")?.map(Series::Type), self.name("queue")?.map(Series::Queue));
+        if job_type.is_some() && queue.is_some() {
+            return Err(self.bad("queue", "must not be given together with a type"));
+        }
+        Ok(Some((job_type.or(queue).unwrap_or(Series::All), range)))
+    }
+
+    /// `range`, or `from` and `until`; the default is the last hour.
+    fn time_range(&mut self) -> Result<TimeRange> {
+        let length = self.read("range", TIME_RANGES, time_range)?;
+        let (from, until) = (self.time("from")?, self.time("until")?);
+        match (length, from, until) {
+            (Some(length), None, None) => Ok(TimeRange::Last(length)),
+            (None, None, None) => Ok(TimeRange::Last(Millis::seconds(3600))),
+            (Some(_), ..) => Err(self.bad("range", "must not be given together with a time")),
+            (None, None, Some(_)) => Err(self.bad("until", "needs from")),
+            (None, Some(from), until) if until.is_some_and(|until| until <= from) => {
+                Err(self.bad("until", "must be after from"))
+            }
+            (None, Some(from), until) => Ok(TimeRange::Between(from, until.unwrap_or(Timestamp(i64::MAX)))),
+        }
+    }
+
+    pub fn time(&mut self, name: &str) -> Result<Option<Timestamp>> {
         self.read(name, "an RFC 3339 time", Timestamp::parse)
     }
 
@@ -143,11 +175,13 @@ impl QueryParams {
     /// The filters of `GET /api/jobs`.
     pub fn jobs(&mut self) -> Result<JobFilter> {
         let a_phase = |value: &str| {
-            ["ready", "held", "active", "waiting", "final"].contains(&value).then(|| Name::from(value))
+            ["ready", "held", "active", "waiting", "final", "refused"]
+                .contains(&value)
+                .then(|| Name::from(value))
         };
         Ok(JobFilter {
             state: self.name("state")?,
-            phase: self.read("phase", "ready, held, active, waiting or final", a_phase)?,
+            phase: self.read("phase", "ready, held, active, waiting, final or refused", a_phase)?,
             outcome: self.read("outcome", "an outcome", Outcome::parse)?,
             lifecycle: self.name("lifecycle")?,
             job_type: self.name("type")?,
@@ -193,6 +227,18 @@ impl QueryParams {
 /// A number that a store can have for a row.
 pub fn row_number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|row| i64::try_from(*row).is_ok())
+}
+
+/// What [`time_range`] reads.
+pub const TIME_RANGES: &str = "1h, 6h, 24h, 7d, 30d or 90d";
+
+/// The length of a range up to now.
+pub fn time_range(text: &str) -> Option<Millis> {
+    TIME_RANGES
+        .split([',', ' '])
+        .filter(|word| *word != "or")
+        .find(|word| *word == text)
+        .and_then(Millis::parse)
 }
 
 /// A job's id in hyphenated form.

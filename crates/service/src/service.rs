@@ -6,12 +6,13 @@ use tenure_core::decide::CommandOutput;
 use tenure_runtime::Runtime;
 use tenure_stats::Stats;
 use tenure_store::Store;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, MutexGuard, watch};
 
 use crate::assets::Contents;
 use crate::keyring::{Admission, Keyring};
 use crate::prelude::*;
 use crate::reloadable::Reloadable;
+use crate::time_machine::TimeMachine;
 use crate::worker_registry::{WorkerRegistry, workers_seen};
 
 #[derive(Clone)]
@@ -21,6 +22,8 @@ struct Inner {
     parts: ServiceParts,
     worker_registry: WorkerRegistry,
     draining: watch::Sender<bool>,
+    replay_turn: Mutex<()>,
+    time_machine: TimeMachine,
 }
 
 pub struct ServiceParts {
@@ -37,7 +40,8 @@ pub struct ServiceParts {
 impl Service {
     pub fn new(parts: ServiceParts) -> Self {
         let (worker_registry, draining) = (WorkerRegistry::default(), watch::Sender::new(false));
-        Self(Arc::new(Inner { parts, worker_registry, draining }))
+        let (replay_turn, time_machine) = (Mutex::default(), TimeMachine::default());
+        Self(Arc::new(Inner { parts, worker_registry, draining, replay_turn, time_machine }))
     }
 
     pub fn runtime(&self) -> &Runtime {
@@ -50,6 +54,15 @@ impl Service {
 
     pub fn keyring(&self) -> &Arc<Keyring> {
         &self.0.parts.keyring
+    }
+
+    pub(crate) fn time_machine(&self) -> &TimeMachine {
+        &self.0.time_machine
+    }
+
+    /// Waits until no other request reads histories or the journal at length.
+    pub(crate) async fn replay_turn(&self) -> MutexGuard<'_, ()> {
+        self.0.replay_turn.lock().await
     }
 
     pub fn worker_registry(&self) -> &WorkerRegistry {

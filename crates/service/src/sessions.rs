@@ -31,6 +31,7 @@ pub async fn begin(service: &Service, caller: &Caller) -> Result<StartedSession>
         role: caller.roles.iter().next().filter(|_| is_token),
         user_id: caller.user.clone().filter(|_| is_token),
         expires_at,
+        stream: None,
     };
     let new = NewSession { digest: digest(&id), session };
     service.submit(caller, None, Command::BeginSession(Box::new(new))).await?;
@@ -41,7 +42,8 @@ pub async fn begin(service: &Service, caller: &Caller) -> Result<StartedSession>
 pub async fn caller(service: &Service, id: &str) -> Result<Caller> {
     let ended = || Problem::new(ProblemCode::Unauthenticated, "the session has ended; sign in again");
     let digest = digest(id);
-    let session = service.store().session(digest.clone()).await?.ok_or_else(ended)?;
+    let session = service.store().session(digest.clone()).await?;
+    let session = session.filter(|session| session.stream.is_none()).ok_or_else(ended)?;
     let caller = service.keyring().caller_of(&session, service.runtime().now()).await?;
     caller.map(|caller| Caller { session: Some(digest), ..caller }).ok_or_else(ended)
 }

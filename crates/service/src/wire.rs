@@ -21,6 +21,7 @@ macro_rules! conversions {
 }
 
 mod automations;
+mod flow;
 mod history;
 mod job;
 mod lifecycle;
@@ -40,14 +41,15 @@ use tenure_core::json::Json;
 use tenure_core::lifecycle::Trigger;
 
 pub use automations::{schedule, webhook};
+pub use flow::{resource, sequence};
 pub use history::{dead_letter, event, log_line, telemetry};
 pub use job::{
     ClaimedTrace, JobExtras, JobView, brief, cancel_mode, explanation, final_status, heartbeat_answer, job,
     job_with,
 };
-pub use lifecycle::{job_type, lifecycle, lifecycle_summary};
+pub use lifecycle::{job_type, lifecycle, lifecycle_summary, what_if};
 pub use operators::{account, api_key, asset, audit_line, ledger_line, worker};
-pub use stats::stats;
+pub use stats::{stats, stats_history};
 
 use crate::prelude::*;
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
 use tenure_core::command::WorkerSighting;
+use tenure_core::id::TypeName;
 
 use crate::prelude::*;
 
@@ -21,6 +22,56 @@ type WorkerKey = (WorkerId, Name);
 struct Entry {
     seen_at: Timestamp,
     is_written: bool,
+    claiming: Option<Arc<Claiming>>,
+}
+
+/// What a worker said with its last claim at this node. Not stored: workers repeat it with each claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claiming {
+    /// The types that it claims; `None` is any.
+    pub types: Option<Vec<TypeName>>,
+    /// How long its claim waits: so long it may be silent.
+    pub wait: Millis,
+    pub about: AboutWorker,
+}
+
+/// What a worker says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AboutWorker {
+    /// Jobs that it runs at once.
+    pub slots: Option<u32>,
+    pub host: Option<String>,
+    pub version: Option<String>,
+}
+
+/// Bytes of a host or a version.
+const VALUE_BYTES_MAX: usize = 128;
+
+impl AboutWorker {
+    /// Reads `slots=8; host="gpu-1"; version="1.2.0"`. What is not known or not of this form is ignored.
+    pub fn parse(text: &str) -> Self {
+        let mut about = Self::default();
+        for (name, value) in text.split(';').filter_map(|pair| pair.split_once('=')) {
+            let value = value.trim().trim_matches('"');
+            let is_text = (1..=VALUE_BYTES_MAX).contains(&value.len()) && !value.contains(char::is_control);
+            let text = || is_text.then(|| value.to_owned());
+            match name.trim() {
+                "slots" => about.slots = value.parse().ok(),
+                "host" => about.host = text(),
+                "version" => about.version = text(),
+                _ => {}
+            }
+        }
+        about
+    }
+}
+
+/// A worker in the registry.
+#[derive(Clone, Debug)]
+pub struct SeenWorker {
+    pub name: WorkerId,
+    pub seen_at: Timestamp,
+    pub claiming: Option<Arc<Claiming>>,
 }
 
 impl WorkerRegistry {
@@ -36,12 +87,26 @@ impl WorkerRegistry {
     }
 
     pub fn register(&self, worker: &WorkerId, credential: &Name, now: Timestamp) {
-        let entry = Entry { seen_at: now, is_written: false };
+        let entry = Entry { seen_at: now, is_written: false, claiming: None };
         self.entries().insert((worker.clone(), credential.clone()), entry);
     }
 
-    pub fn all(&self) -> Vec<(WorkerId, Timestamp)> {
-        self.entries().iter().map(|((worker, _), entry)| (worker.clone(), entry.seen_at)).collect()
+    /// Keeps what a registered worker says with a claim.
+    pub fn claims(&self, worker: &WorkerId, credential: &Name, claiming: Claiming) {
+        if let Some(entry) = self.entries().get_mut(&(worker.clone(), credential.clone()))
+            && entry.claiming.as_deref() != Some(&claiming)
+        {
+            entry.claiming = Some(Arc::new(claiming));
+        }
+    }
+
+    pub fn all(&self) -> Vec<SeenWorker> {
+        let seen = |((name, _), entry): (&WorkerKey, &Entry)| SeenWorker {
+            name: name.clone(),
+            seen_at: entry.seen_at,
+            claiming: entry.claiming.clone(),
+        };
+        self.entries().iter().map(seen).collect()
     }
 
     /// The sightings that are not in the store yet, as a command.
@@ -61,4 +126,32 @@ impl WorkerRegistry {
 
 pub(crate) fn workers_seen(workers: Vec<WorkerSighting>) -> CommandEnvelope {
     CommandEnvelope { by: "server".into(), key: None, command: Command::WorkersSeen(workers) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_worker_says_is_read_and_the_rest_ignored() {
+        let about =
+            AboutWorker::parse("slots=8; host=\"gpu-1\"; colour=red; version=\"tenure-client/0.1.0\"");
+        let expected = AboutWorker {
+            slots: Some(8),
+            host: Some("gpu-1".to_owned()),
+            version: Some("tenure-client/0.1.0".to_owned()),
+        };
+        assert_eq!(about, expected);
+        for nothing in [
+            "",
+            "slots",
+            "slots=-1",
+            "host=\"\"",
+            "host=\"a\u{7}\"",
+            ";;=;",
+            &format!("host={}", "x".repeat(129)),
+        ] {
+            assert_eq!(AboutWorker::parse(nothing), AboutWorker::default(), "{nothing}");
+        }
+    }
 }

@@ -1,20 +1,77 @@
-//! The list of workers: when each was last seen by any node, and which jobs it holds.
+//! The list of workers: whether each is there, when it was last seen by any node, what it holds, and what it says about
+//! itself.
 
 use std::collections::BTreeMap;
 
 use crate::prelude::*;
+use crate::worker_registry::{Claiming, SeenWorker};
+
+/// How long a worker may be silent besides the wait of its claim.
+const GRACE: Millis = Millis(60_000);
+/// The wait of a worker that claims at another node: the longest one.
+const WAIT_UNKNOWN: Millis = Millis(300_000);
 
 pub struct Worker {
     pub name: WorkerId,
     /// `None` for a worker that holds a job and was never seen here.
     pub seen_at: Option<Timestamp>,
     pub holds: Vec<Arc<Job>>,
+    /// What it said with its last claim at this node.
+    pub claiming: Option<Arc<Claiming>>,
+    pub presence: Presence,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It was seen within the time in which it must say something.
+    Online,
+    /// It is silent and holds jobs.
+    Lost,
+    /// It is silent and holds nothing.
+    Offline,
+}
+
+impl Presence {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Lost => "lost",
+            Self::Offline => "offline",
+        }
+    }
+}
+
+impl Worker {
+    fn new(name: WorkerId) -> Self {
+        Self { name, seen_at: None, holds: Vec::new(), claiming: None, presence: Presence::Online }
+    }
+
+    fn presence(&self, now: Timestamp) -> Presence {
+        let Some(seen_at) = self.seen_at else { return Presence::Online };
+        let wait = self.claiming.as_ref().map(|claiming| claiming.wait);
+        let leases = self.holds.iter().filter_map(|job| job.lease.as_ref());
+        Presence::of(now - seen_at, wait, leases.map(|lease| lease.ttl).max())
+    }
+}
+
+impl Presence {
+    /// By the silence of a worker, the wait of its claim, if known, and its longest lease, if it has one. A worker renews a
+    /// lease before half of its time has passed.
+    fn of(silence: Millis, wait: Option<Millis>, lease: Option<Millis>) -> Self {
+        let renewal = lease.map_or(0, |ttl| ttl.0 / 2);
+        let expected = wait.unwrap_or(WAIT_UNKNOWN).0.max(renewal);
+        match lease {
+            _ if silence.0 <= expected + GRACE.0 => Self::Online,
+            None => Self::Offline,
+            Some(_) => Self::Lost,
+        }
+    }
 }
 
 /// All workers, the last seen first.
 pub async fn list(service: &Service) -> Result<Vec<Worker>> {
     let mut workers: BTreeMap<WorkerId, Worker> = BTreeMap::new();
-    let new = |name: WorkerId| move || Worker { name, seen_at: None, holds: Vec::new() };
+    let new = |name: WorkerId| move || Worker::new(name);
     let mut pages = LeasePages::all(service.store());
     while let Some(page) = pages.next().await? {
         for job in page {
@@ -22,12 +79,36 @@ pub async fn list(service: &Service) -> Result<Vec<Worker>> {
             workers.entry(name.clone()).or_insert_with(new(name)).holds.push(job);
         }
     }
-    let stored = service.store().workers().await?.into_iter().map(|worker| (worker.name, worker.seen_at));
-    for (name, at) in stored.chain(service.worker_registry().all()) {
+    let stored = service.store().workers().await?.into_iter();
+    let stored = stored.map(|it| SeenWorker { name: it.name, seen_at: it.seen_at, claiming: None });
+    for SeenWorker { name, seen_at, claiming } in stored.chain(service.worker_registry().all()) {
         let worker = workers.entry(name.clone()).or_insert_with(new(name));
-        worker.seen_at = worker.seen_at.max(Some(at));
+        worker.seen_at = worker.seen_at.max(Some(seen_at));
+        worker.claiming = claiming.or(worker.claiming.take());
     }
+    let now = service.runtime().now();
     let mut workers: Vec<Worker> = workers.into_values().collect();
+    for worker in &mut workers {
+        worker.presence = worker.presence(now);
+    }
     workers.sort_by(|one, other| other.seen_at.cmp(&one.seen_at).then_with(|| one.name.cmp(&other.name)));
     Ok(workers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silent_worker_is_lost_if_it_holds_jobs() {
+        let of = |silence, wait: Option<u64>, lease: Option<u64>| {
+            Presence::of(Millis(silence), wait.map(Millis), lease.map(Millis))
+        };
+        assert_eq!(of(80_000, Some(20_000), None), Presence::Online);
+        assert_eq!(of(80_001, Some(20_000), None), Presence::Offline);
+        assert_eq!(of(80_001, Some(20_000), Some(30_000)), Presence::Lost);
+        assert_eq!(of(80_001, Some(20_000), Some(600_000)), Presence::Online, "its lease is long");
+        assert_eq!(of(360_000, None, None), Presence::Online, "its claim may wait at another node");
+        assert_eq!(of(360_001, None, None), Presence::Offline);
+    }
 }

@@ -1,10 +1,12 @@
-//! The auditor: an independent model of the ten laws. It follows the journal, checks every reply of a node, and compares
+//! The auditor: an independent model of the ten laws and of flow control. It follows the journal, checks every reply of a node, and compares
 //! both with the rows. It shares no code with what it checks: ranks, leases, delays and conditions are computed here, from
 //! the lifecycles' data.
 
+mod amendments;
 mod assets;
 mod credits;
 mod final_checks;
+mod flow;
 mod job_model;
 mod laws;
 mod refusals;
@@ -26,6 +28,7 @@ use crate::ready;
 use crate::trace::{FNV_START, Trace, fnv};
 use assets::AssetModel;
 use credits::CreditModel;
+use flow::{FlowAuditor, FlowCounts, Step};
 use job_model::JobModel;
 use laws::Deadline;
 use schedules::ScheduleModel;
@@ -60,11 +63,12 @@ pub(crate) struct Auditor {
     models: BTreeMap<JobId, JobModel>,
     keys: KeyUses,
     credits: CreditModel,
+    flow: FlowAuditor,
     schedules: ScheduleModel,
     webhooks: WebhookModel,
     assets: AssetModel,
     /// Claims without a reply, and since when.
-    waiting: BTreeMap<u64, (ClaimFilter, Timestamp)>,
+    waiting: BTreeMap<u64, (Claim, Timestamp)>,
     requests: u64,
     /// Total time of all outages, in milliseconds.
     stopped: i64,
@@ -98,6 +102,7 @@ impl Auditor {
             models: BTreeMap::new(),
             keys: KeyUses::default(),
             credits: CreditModel::default(),
+            flow: FlowAuditor::default(),
             schedules: ScheduleModel::default(),
             webhooks: WebhookModel::default(),
             assets: AssetModel::default(),
@@ -137,6 +142,10 @@ impl Auditor {
 
     pub(crate) fn deliveries_seen(&self) -> u64 {
         self.webhooks.deliveries()
+    }
+
+    pub(crate) fn flow_seen(&self) -> FlowCounts {
+        self.flow.counts
     }
 
     pub(crate) fn uploads_seen(&self) -> u64 {
@@ -193,6 +202,10 @@ impl Auditor {
         let mut changed = BTreeSet::new();
         loop {
             let page = ready(self.store.events(self.position, 500)).unwrap_or_default();
+            let is_first = changed.is_empty();
+            if is_first && (!page.is_empty() || self.flow.is_changing()) {
+                self.flow.read_rows(&self.store, self.now);
+            }
             let Some(last) = page.last() else { break };
             self.position = last.position;
             for entry in &page {
@@ -202,6 +215,10 @@ impl Auditor {
                 self.webhooks.note(entry);
                 changed.insert(entry.event.job_id);
             }
+        }
+        if self.violations.is_empty() && (!changed.is_empty() || self.flow.is_changing()) {
+            let violation = self.flow.check_rows(&self.models);
+            self.violations.extend(violation);
         }
         let (violations, paid) = self.credits.read(&self.store, &self.models);
         for id in changed.union(&paid) {
@@ -233,7 +250,25 @@ impl Auditor {
             self.violations.push(violation);
             return;
         }
-        model.apply(event, running);
+        let is_request = self.judge_flow(event);
+        if is_request {
+            flow::cancel_others(&mut self.models, id, running);
+        }
+        if let Some(model) = self.models.get_mut(&id) {
+            model.apply(event, running);
+        }
+    }
+
+    /// Judges an event by flow control. True for the creation of a job that a user asked for.
+    fn judge_flow(&mut self, event: &Event) -> bool {
+        let Some(model) = self.models.get(&event.job_id) else { return false };
+        let by_worker = |(claim, _): &&(Claim, Timestamp)| Actor::worker(&claim.worker) == event.actor;
+        let claims = self.waiting.values().filter(by_worker).map(|(claim, _)| claim).collect();
+        let step = Step { event, model, models: &self.models, claims, now: self.now };
+        let is_request = event.trigger == Trigger::Create && step.is_request();
+        let violation = self.flow.take(&step);
+        self.violations.extend(violation);
+        is_request
     }
 
     /// Adds the job of a first event. Its spec is read from the row here, and never again.
@@ -308,9 +343,12 @@ impl Auditor {
         };
         for model in self.models.values().filter(ready) {
             let spec = &model.spec;
-            let matches = |(filter, since): &&(ClaimFilter, Timestamp)| {
-                long_ago(*since) && filter.admits(&spec.queue, &spec.job_type)
+            let matches = |(claim, since): &&(Claim, Timestamp)| {
+                long_ago(*since) && claim.filter.admits(&spec.queue, &spec.job_type)
             };
+            if self.flow.may_wait(model, &self.models, self.now) {
+                continue;
+            }
             if let Some((_, since)) = self.waiting.values().find(matches) {
                 let what = format!("ready since {}, and a matching claim waits since {since}", model.run_at);
                 self.violations.push(model.violation(10, what, "the claim gets the job"));

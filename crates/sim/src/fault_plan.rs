@@ -1,6 +1,7 @@
 //! The faults of a run and their frequencies, drawn once from the seed. Some runs have one kind of fault, some all, some
 //! none.
 
+use crate::fixtures::flow::{TYPES, TypeRules};
 use crate::rng::Rng;
 
 /// A fault of a node, of the store or of the clock.
@@ -39,10 +40,14 @@ pub(crate) struct FaultPlan {
     pub(crate) faults: Vec<(u64, Fault)>,
     /// How long there are faults.
     pub(crate) duration_ms: u64,
+    /// The types with flow control that users ask for: some of them, so that their jobs meet.
+    pub(crate) controlled: Vec<&'static TypeRules>,
 }
 
 impl FaultPlan {
     pub(crate) fn draw(rng: &mut Rng) -> Self {
+        let first = rng.between(0, TYPES.len() as u64 - 1) as usize;
+        let controlled = (0..4).map(|step| &TYPES[(first + step * 5) % TYPES.len()]).collect();
         let mut frequency = |most: u64| if rng.percent(60) { rng.between(1, most) } else { 0 };
         let kinds = [
             Fault::Crash,
@@ -69,6 +74,7 @@ impl FaultPlan {
             faults,
             gap_ms_max: rng.pick(&[2000, 6000, 20_000]),
             duration_ms: rng.between(40_000, 90_000),
+            controlled,
         }
     }
 }

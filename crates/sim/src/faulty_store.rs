@@ -53,33 +53,15 @@ impl Backend for FaultyStore {
     fn transact(&self, reads: Reads, decide: Decide) -> BackendFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let store = self.connected()?;
-            let then = |mut decide: Decide, tamper: fn(&mut WorkingSet)| -> Decide {
-                Box::new(move |set, now| {
-                    decide(set, now);
-                    tamper(set);
-                })
-            };
+            if let Some(tamper) = self.bug.and_then(Bug::tamper) {
+                return store.transact(reads, tampered(decide, tamper)).await;
+            }
             match self.bug {
-                Some(Bug::DoubleRefund) => {
-                    store.transact(reads, then(decide, planted_bugs::refund_twice)).await
-                }
-                Some(Bug::ForgottenAttempt) => {
-                    store.transact(reads, then(decide, planted_bugs::forget_attempts)).await
-                }
-                Some(Bug::RepeatedFiring) => {
-                    store.transact(reads, then(decide, planted_bugs::fire_again)).await
-                }
-                Some(Bug::SkippedDelivery) => {
-                    store.transact(reads, then(decide, planted_bugs::skip_deliveries)).await
-                }
-                Some(Bug::ForgottenObject) => {
-                    store.transact(reads, then(decide, planted_bugs::forget_objects)).await
-                }
                 Some(Bug::EventOutsideCommit) => planted_bugs::write_events_later(store, reads, decide).await,
                 Some(Bug::StaleSweep) if self.is_sweep(&reads) => {
                     planted_bugs::write_later(store, reads, decide).await
                 }
-                Some(Bug::StaleSweep | Bug::NoFenceCheck) | None => store.transact(reads, decide).await,
+                _ => store.transact(reads, decide).await,
             }
         })
     }
@@ -109,4 +91,11 @@ impl Backend for FaultyStore {
     fn properties(&self) -> Properties {
         self.store.properties()
     }
+}
+
+fn tampered(mut decide: Decide, tamper: fn(&mut WorkingSet)) -> Decide {
+    Box::new(move |set, now| {
+        decide(set, now);
+        tamper(set);
+    })
 }

@@ -1,5 +1,7 @@
 //! The lifecycles, types and users of every run. Leases are short, so that many expire in little virtual time.
 
+pub(crate) mod flow;
+
 use std::sync::{Arc, OnceLock};
 
 use tenure_core::job_type::CATCH_ALL;
@@ -14,14 +16,14 @@ pub(crate) const USERS: [&str; 3] = ["ann", "bob", "eve"];
 /// The webhooks; some runs have only the first.
 pub(crate) const WEBHOOKS: [&str; 2] = ["h1", "h2"];
 
-/// The five built-in lifecycles and one with signals; one type is compensated and two cost credits.
+/// The five built-in lifecycles and one with signals; one type is compensated, two cost credits, and twelve have flow control.
 pub(crate) fn definitions() -> &'static Definitions {
     static DEFINITIONS: OnceLock<Definitions> = OnceLock::new();
     DEFINITIONS.get_or_init(|| {
         let mut lifecycles = Lifecycle::built_in();
         let review = Lifecycle::parse(include_str!("review.toml"));
         lifecycles.push(review.expect("review.toml is a valid lifecycle"));
-        Definitions { lifecycles, types: types() }
+        Definitions { lifecycles, types: types(), flow: flow::declarations() }
     })
 }
 
@@ -61,7 +63,14 @@ fn types() -> Vec<TypeDefinition> {
     };
     let anything = TypeDefinition { name: CATCH_ALL.to_owned(), max_attempts: Some(2), ..fleet.clone() };
     let engine = TypeDefinition::new("engine", "engine");
-    vec![fleet, saga, undo, parcel, picture, pattern, article, engine, anything]
+    let controlled = flow::TYPES.iter().map(|rules| TypeDefinition {
+        name: rules.name.to_owned(),
+        queue: rules.queue.map(str::to_owned),
+        unique: rules.unique_definition(),
+        ..fleet.clone()
+    });
+    let plain = [saga, undo, parcel, picture, pattern, article, engine, anything];
+    controlled.chain([fleet.clone()]).chain(plain).collect()
 }
 
 /// A type with its lifecycle and policy, resolved for the auditor without the runtime's code.

@@ -2,8 +2,8 @@
 //! auditor checks the ten laws with independent code. The same seed gives the same run.
 //!
 //! In reading order: [`run`] (one seed), `cluster` (nodes, faults, the clock), `network` (between clients and nodes),
-//! `workload` (users and workers), `auditor` (the laws), `report` (a failing seed), `planted_bugs` (eight bugs that the
-//! auditor must find).
+//! `workload` (users and workers), `auditor` (the laws), `report` (a failing seed), `planted_bugs` (fourteen bugs that
+//! the auditor must find).
 
 mod auditor;
 mod cluster;
@@ -71,6 +71,15 @@ pub struct Tally {
     pub deliveries: u64,
     /// Objects that uploads wrote.
     pub uploads: u64,
+    /// Claims that used a resource.
+    pub limited: u64,
+    pub amendments: u64,
+    /// Sequences that a failure halted.
+    pub halts: u64,
+    /// Claims of a shared queue of which another job was ready.
+    pub shares: u64,
+    /// Groups of several jobs.
+    pub groups: u64,
 }
 
 impl Tally {
@@ -85,17 +94,23 @@ impl Tally {
         self.firings += other.firings;
         self.deliveries += other.deliveries;
         self.uploads += other.uploads;
+        self.limited += other.limited;
+        self.amendments += other.amendments;
+        self.halts += other.halts;
+        self.shares += other.shares;
+        self.groups += other.groups;
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seeds, failures, jobs, commands, events, crashes, faults, firings, deliveries, uploads } =
-            self;
+        let Self { seeds, failures, jobs, commands, events, crashes, faults, .. } = self;
+        let Self { firings, deliveries, uploads, limited, amendments, halts, shares, groups, .. } = self;
         write!(
             f,
             "{seeds} seeds, {failures} failures, {jobs} jobs, {commands} commands, {events} events, \
-             {crashes} crashes, {faults} faults, {firings} firings, {deliveries} deliveries, {uploads} uploads"
+             {crashes} crashes, {faults} faults, {firings} firings, {deliveries} deliveries, {uploads} uploads, \
+             {limited} limited claims, {amendments} amendments, {halts} halts, {shares} shares, {groups} groups"
         )
     }
 }
@@ -158,6 +173,7 @@ fn run_seed(seed: u64, bug: Option<Bug>, traced: bool) -> Run {
         violations.push(Violation::new(10, None, format!("panic: {message}")));
     }
     let auditor = cluster.auditor.borrow();
+    let flow = auditor.flow_seen();
     let tally = Tally {
         seeds: 1,
         failures: u64::from(!violations.is_empty()),
@@ -166,6 +182,11 @@ fn run_seed(seed: u64, bug: Option<Bug>, traced: bool) -> Run {
         firings: auditor.firings_seen(),
         deliveries: auditor.deliveries_seen(),
         uploads: auditor.uploads_seen(),
+        limited: flow.limited,
+        amendments: flow.amended,
+        halts: flow.halted,
+        shares: flow.shared,
+        groups: flow.grouped,
         ..*cluster.tally.borrow()
     };
     let failure = violations.first().map(|first| report::failure(seed, bug, &cluster.trace, first));

@@ -11,7 +11,8 @@ usage: tenure-sim [--seeds N] [--from S] [--seed S] [--bug NAME] [--verbose]
   --from S     the first seed (default 1)
   --seed S     runs only this seed
   --bug NAME   plants a bug: no-fence-check, event-outside-commit, stale-sweep, double-refund, forgotten-attempt,
-               repeated-firing, skipped-delivery, forgotten-object
+               repeated-firing, skipped-delivery, forgotten-object, extra-permit, forgotten-tokens,
+               forgotten-unique-key, forgotten-halt, ignored-weights, impatient-group
   --verbose    prints the whole trace of a single seed";
 
 struct Options {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::decide::CommandResult;
 use tenure_core::schedule::{Plan, Schedule};
-use tenure_runtime::Runtime;
+use tenure_runtime::{Amendment, Runtime};
 use tokio::time::sleep;
 
 use crate::cluster::{Cluster, Node, RunningNode};
@@ -20,6 +20,8 @@ use crate::rng::Rng;
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
     Create(NewJob),
+    /// The actor, the job, and its new values.
+    Amend(&'static str, JobId, Amendment),
     /// A claim, and how long it waits for work.
     Claim(Claim, Duration),
     AddSchedule(Name, Box<Plan>),
@@ -35,6 +37,7 @@ impl Request {
     pub(crate) fn job(&self) -> Option<JobId> {
         match self {
             Self::Create(_) | Self::Claim(..) | Self::AddSchedule(..) | Self::ResumeSchedule(_) => None,
+            Self::Amend(_, job, _) => Some(*job),
             Self::Submit(envelope) => envelope.command.job(),
         }
     }
@@ -42,7 +45,7 @@ impl Request {
     /// The schedule that it changes.
     pub(crate) fn schedule(&self) -> Option<&Name> {
         match self {
-            Self::Create(_) | Self::Claim(..) => None,
+            Self::Create(_) | Self::Claim(..) | Self::Amend(..) => None,
             Self::AddSchedule(id, _) | Self::ResumeSchedule(id) => Some(id),
             Self::Submit(envelope) => match &envelope.command {
                 Command::AddSchedule(new) => Some(&new.id),
@@ -59,6 +62,7 @@ impl Request {
                 let key = new.key.as_ref().map_or("no key", |key| key.key.as_str());
                 format!("{user}: create {} ({key})", new.job_type)
             }
+            Self::Amend(by, _, amendment) => format!("{by}: amend to {amendment:?}"),
             Self::Claim(claim, wait) => format!(
                 "{}: claim up to {}{}, waiting {} ms",
                 claim.worker,
@@ -98,6 +102,8 @@ fn describe(envelope: &CommandEnvelope) -> String {
         Command::Signal { name, .. } => format!("{}: signal {name}", envelope.by),
         Command::AddSchedule(new) => format!("{}: add schedule {} from {}", envelope.by, new.id, new.next_at),
         Command::ChangeSchedule { id, change } => format!("{}: schedule {id}: {change:?}", envelope.by),
+        Command::ChangeResource { resource, change } => format!("{}: {resource}: {change:?}", envelope.by),
+        Command::ResumeSequence(id) => format!("{}: resume sequence {id}", envelope.by),
         Command::GrantCredits { user, amount, .. } => format!("{}: grant {amount} to {user}", envelope.by),
         Command::Log(log) => match &log.holder {
             Some(Holder { worker, fence }) => format!("{worker}, fence {fence}: log"),
@@ -141,6 +147,7 @@ fn describe_reply(cluster: &Cluster, reply: &Reply) -> String {
                 let how = if cancel.is_some() { ", cancel requested" } else { "" };
                 format!("renewed until {}{how}", lease.expires().0 % 1_000_000_000)
             }
+            CommandOutput::TakenIn { taken, .. } => format!("{taken} requests"),
             CommandOutput::Logged(count) => format!("{count} lines"),
             CommandOutput::Account(account) => format!("{account:?}"),
             CommandOutput::Automation { automation, replayed } => {
@@ -208,7 +215,7 @@ impl Cluster {
     /// Records the line for every job of the request and the reply.
     fn record(&self, request: &Request, reply: &Reply, text: &str) {
         let mut jobs: Vec<JobId> = match reply {
-            Some(Ok(Ok(CommandOutput::Job { job, .. }))) => vec![job.id()],
+            Some(Ok(Ok(CommandOutput::Job { job, .. } | CommandOutput::Amended(job)))) => vec![job.id()],
             Some(Ok(Ok(CommandOutput::Claimed { jobs, .. }))) => jobs.iter().map(|job| job.id()).collect(),
             _ => Vec::new(),
         };
@@ -229,6 +236,11 @@ impl Cluster {
             match request {
                 Request::Create(new) => runtime.create(new).await,
                 Request::Claim(claim, wait) => runtime.claim(claim, wait).await,
+                Request::Amend(by, id, amendment) => match runtime.store().job(id).await {
+                    Ok(Some(job)) => runtime.amend(by.into(), &job, amendment).await,
+                    Ok(None) => Ok(Err(Refusal::NotFound { what: "job", name: id.to_string() })),
+                    Err(error) => Err(error.into()),
+                },
                 Request::AddSchedule(id, plan) => runtime.add_schedule(OPERATOR.into(), id, *plan).await,
                 Request::ResumeSchedule(id) => match find_schedule(&runtime, &id).await {
                     Ok(Some(schedule)) => runtime.resume_schedule(OPERATOR.into(), &schedule).await,

@@ -1,7 +1,11 @@
-//! Eight planted bugs that the auditor must find. All are implemented here, around a correct store; core, runtime and stores
+//! Fourteen planted bugs that the auditor must find. All are implemented here, around a correct store; core, runtime and stores
 //! do not know them.
 
+use std::sync::Arc;
+
 use tenure_core::automation::{Automation, AutomationKind};
+use tenure_core::command::KeyId;
+use tenure_core::flow::{Declarations, FlowRecord, FlowRecordKind};
 use tenure_core::working_set::Changes;
 use tenure_store::Decide;
 
@@ -25,10 +29,22 @@ pub enum Bug {
     SkippedDelivery,
     /// Uploads write no garbage record.
     ForgottenObject,
+    /// A resource grants one unit more than its limit.
+    ExtraPermit,
+    /// The tokens that a lease takes are not stored.
+    ForgottenTokens,
+    /// The record of a unique key is not stored.
+    ForgottenUniqueKey,
+    /// The halt of a sequence is not stored.
+    ForgottenHalt,
+    /// All keys of a shared queue have the same weight.
+    IgnoredWeights,
+    /// An incomplete group does not wait.
+    ImpatientGroup,
 }
 
 impl Bug {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 14] = [
         Self::NoFenceCheck,
         Self::EventOutsideCommit,
         Self::StaleSweep,
@@ -37,6 +53,12 @@ impl Bug {
         Self::RepeatedFiring,
         Self::SkippedDelivery,
         Self::ForgottenObject,
+        Self::ExtraPermit,
+        Self::ForgottenTokens,
+        Self::ForgottenUniqueKey,
+        Self::ForgottenHalt,
+        Self::IgnoredWeights,
+        Self::ImpatientGroup,
     ];
 
     /// The name on the command line.
@@ -50,7 +72,31 @@ impl Bug {
             Self::RepeatedFiring => "repeated-firing",
             Self::SkippedDelivery => "skipped-delivery",
             Self::ForgottenObject => "forgotten-object",
+            Self::ExtraPermit => "extra-permit",
+            Self::ForgottenTokens => "forgotten-tokens",
+            Self::ForgottenUniqueKey => "forgotten-unique-key",
+            Self::ForgottenHalt => "forgotten-halt",
+            Self::IgnoredWeights => "ignored-weights",
+            Self::ImpatientGroup => "impatient-group",
         }
+    }
+
+    /// What changes each commit, if the bug is of that kind.
+    pub(crate) fn tamper(self) -> Option<fn(&mut WorkingSet)> {
+        Some(match self {
+            Self::NoFenceCheck | Self::EventOutsideCommit | Self::StaleSweep => return None,
+            Self::DoubleRefund => refund_twice,
+            Self::ForgottenAttempt => forget_attempts,
+            Self::RepeatedFiring => fire_again,
+            Self::SkippedDelivery => skip_deliveries,
+            Self::ForgottenObject => forget_objects,
+            Self::ExtraPermit => raise_limits,
+            Self::ForgottenTokens => forget_tokens,
+            Self::ForgottenUniqueKey => forget_unique_keys,
+            Self::ForgottenHalt => forget_halts,
+            Self::IgnoredWeights => ignore_weights,
+            Self::ImpatientGroup => hurry_groups,
+        })
     }
 
     pub fn parse(text: &str) -> Option<Self> {
@@ -76,7 +122,7 @@ pub(crate) fn as_the_holder(mut envelope: CommandEnvelope, job: Option<&Job>) ->
 }
 
 /// Double refund: repeats the movement in the account and in the ledger.
-pub(crate) fn refund_twice(set: &mut WorkingSet) {
+fn refund_twice(set: &mut WorkingSet) {
     let refunds: Vec<LedgerLine> =
         set.changes.appended.ledger.iter().filter(|line| line.kind == Movement::Refund).cloned().collect();
     for line in refunds {
@@ -88,7 +134,7 @@ pub(crate) fn refund_twice(set: &mut WorkingSet) {
 }
 
 /// Forgotten attempt: a return to a ready state does not count as a new attempt.
-pub(crate) fn forget_attempts(set: &mut WorkingSet) {
+fn forget_attempts(set: &mut WorkingSet) {
     let changed: Vec<JobId> =
         set.changes.jobs.updated.iter().chain(&set.changes.jobs.created).copied().collect();
     for id in changed {
@@ -99,13 +145,13 @@ pub(crate) fn forget_attempts(set: &mut WorkingSet) {
             event.attempt -= forgotten;
         }
         if let Some(job) = set.jobs.get_mut(&id).filter(|_| forgotten > 0) {
-            std::sync::Arc::make_mut(job).attempt -= forgotten;
+            Arc::make_mut(job).attempt -= forgotten;
         }
     }
 }
 
 /// Repeated firing: the schedule stays as it was.
-pub(crate) fn fire_again(set: &mut WorkingSet) {
+fn fire_again(set: &mut WorkingSet) {
     let is_firing = |event: &Event| event.actor.to_string().starts_with("schedule:");
     if set.changes.appended.events.iter().any(is_firing) {
         set.changes.upserted.automations.retain(|(kind, _)| *kind != AutomationKind::Schedule);
@@ -113,7 +159,7 @@ pub(crate) fn fire_again(set: &mut WorkingSet) {
 }
 
 /// Skipped delivery: the position advances past the event that failed.
-pub(crate) fn skip_deliveries(set: &mut WorkingSet) {
+fn skip_deliveries(set: &mut WorkingSet) {
     for id in &set.changes.upserted.automations {
         if let Some(Automation::Webhook(webhook)) = set.automations.get_mut(id)
             && webhook.failures > 0
@@ -125,8 +171,62 @@ pub(crate) fn skip_deliveries(set: &mut WorkingSet) {
 }
 
 /// Forgotten object: an object that becomes no asset is not listed as garbage.
-pub(crate) fn forget_objects(set: &mut WorkingSet) {
+fn forget_objects(set: &mut WorkingSet) {
     set.changes.assets.garbage.clear();
+}
+
+/// Changes the declarations that a starting node puts in force.
+fn redeclare(set: &mut WorkingSet, change: impl Fn(&mut Declarations)) {
+    for record in set.changes.upserted.flow.values_mut() {
+        if let Some(FlowRecord::Declarations(declarations)) = record {
+            change(Arc::make_mut(declarations));
+            Arc::make_mut(&mut set.flow.state).declarations = Arc::clone(declarations);
+        }
+    }
+}
+
+/// Extra permit: each limit of running units is one too high.
+fn raise_limits(set: &mut WorkingSet) {
+    redeclare(set, |declarations| {
+        for resource in declarations.resources.values_mut() {
+            resource.limits.running = resource.limits.running.map(|running| running + 1);
+        }
+    });
+}
+
+/// Ignored weights: queues are declared without any.
+fn ignore_weights(set: &mut WorkingSet) {
+    redeclare(set, |declarations| {
+        let shares = declarations.queues.values_mut().filter_map(|queue| queue.share.as_mut());
+        shares.for_each(|share| share.weights.clear());
+    });
+}
+
+/// Impatient group: the declared wait is over at once.
+fn hurry_groups(set: &mut WorkingSet) {
+    redeclare(set, |declarations| {
+        let batches = declarations.types.values_mut().filter_map(|flow| flow.batch.as_mut());
+        batches.for_each(|batch| batch.wait = Millis(1));
+    });
+}
+
+/// Forgotten tokens: buckets stay full.
+fn forget_tokens(set: &mut WorkingSet) {
+    set.changes.upserted.flow.retain(|(kind, ..), _| *kind != FlowRecordKind::Level);
+}
+
+/// Forgotten unique key: the next creation does not find the job.
+fn forget_unique_keys(set: &mut WorkingSet) {
+    let is_unique = |id: &KeyId| set.keys.get(id).is_some_and(|record| record.expires_at == Timestamp::NEVER);
+    set.changes.upserted.keys.retain(|id| !is_unique(id));
+}
+
+/// Forgotten halt: the sequence continues after a failure.
+fn forget_halts(set: &mut WorkingSet) {
+    set.changes.upserted.flow.retain(|(kind, ..), _| *kind != FlowRecordKind::Halt);
+    if !set.flow.state.halts.is_empty() {
+        Arc::make_mut(&mut set.flow.state).halts.clear();
+    }
 }
 
 /// Time of the stale sweep between reading and writing.

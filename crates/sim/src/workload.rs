@@ -1,6 +1,7 @@
-//! The workload: users create, cancel, retry and signal jobs; workers claim, work, upload, pause and crash; an operator
-//! changes schedules and webhooks. None keeps to the protocol, except the tasks of the nodes.
+//! The workload: users create, amend, cancel, retry and signal jobs; workers claim, work, upload, pause and crash; operators
+//! change schedules, webhooks and resources, and resume sequences. None keeps to the protocol, except the tasks of the nodes.
 
+mod flow_operator;
 mod node_tasks;
 mod operator;
 mod user;
@@ -24,6 +25,7 @@ pub(crate) fn spawn(cluster: &Rc<Cluster>, rng: &mut Rng, tasks: &mut JoinSet<()
         tasks.spawn_local(user::run(Rc::clone(cluster), rng.fork(), user));
     }
     tasks.spawn_local(operator::run(Rc::clone(cluster), rng.fork()));
+    tasks.spawn_local(flow_operator::run(Rc::clone(cluster), rng.fork()));
     for index in 0..cluster.nodes.len() {
         for webhook in WEBHOOKS {
             tasks.spawn_local(node_tasks::send_webhook(Rc::clone(cluster), rng.fork(), index, webhook));

@@ -2,17 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenure_core::lifecycle::Outcome;
+
 use crate::counters::{CountKey, Counted, FinishedDelta, TypeCounts};
 use crate::minute_ring::{MINUTES, MinuteRing};
 use crate::prelude::*;
 use crate::queues::{phase_of, queues};
-use crate::read::{FinishedCounts, Held, Live, Sample, TypeTimes};
+use crate::read::{FinishedCounts, Held, Live, Sample};
 use crate::snapshot::{
-    CountNow, FailureNow, LifecycleNow, Minutes, QueueNow, StateNow, TransitionNow, TypeNow,
+    ComparedWait, CountNow, LifecycleNow, Minutes, Overlong, QueueNow, StateNow, TransitionNow, TypeNow,
 };
+use crate::span_histogram::SpanHistogram;
 
 /// Minutes of a state's trend.
 const TREND: usize = 20;
+/// Conditions younger than this are not reported.
+pub(super) const GRACE: Millis = Millis::seconds(60);
+/// Minutes of each of two compared periods.
+pub(super) const HALF: i64 = 30;
 
 pub(super) struct SnapshotInputs<'a> {
     pub(super) catalog: &'a Catalog,
@@ -26,7 +33,7 @@ pub(super) struct SnapshotInputs<'a> {
 }
 
 impl SnapshotInputs<'_> {
-    fn minute(&self) -> i64 {
+    pub(super) fn minute(&self) -> i64 {
         self.now.minute()
     }
 
@@ -54,7 +61,8 @@ impl SnapshotInputs<'_> {
         let state = |(state, phase): (&StateName, Phase)| StateNow {
             count: by_state.get(state).copied().unwrap_or(0),
             trend: trend(state),
-            oldest_since: self.oldest(name, state, phase),
+            oldest_since: self.oldest(name, state, phase).into_values().min(),
+            overlong: self.overlong(name, state, phase),
             p95_ms: self.sample.states.get(&(name.clone(), state.clone())).and_then(|spans| spans.p95),
             name: state.clone(),
             phase,
@@ -90,9 +98,19 @@ impl SnapshotInputs<'_> {
         (rate * 100.0).round() / 100.0
     }
 
-    /// When the oldest job of a state entered it. Ready jobs are known by queue and type only: if a type has several ready
-    /// states in one queue, all of them show the oldest.
-    fn oldest(&self, lifecycle: &LifecycleName, state: &StateName, phase: Phase) -> Option<Timestamp> {
+    /// When the oldest job of each type entered a state. Ready jobs are known by queue and type only: if a type has several
+    /// ready states in one queue, all of them show the oldest.
+    fn oldest(
+        &self,
+        lifecycle: &LifecycleName,
+        state: &StateName,
+        phase: Phase,
+    ) -> BTreeMap<&TypeName, Timestamp> {
+        let mut oldest = BTreeMap::new();
+        let mut note = |job_type, since: Timestamp| {
+            let known = oldest.entry(job_type).or_insert(since);
+            *known = since.min(*known);
+        };
         match phase {
             Phase::Ready => {
                 let gauges = &self.live.gauges;
@@ -100,16 +118,30 @@ impl SnapshotInputs<'_> {
                 let places = gauges.jobs.iter().filter(in_state).map(|count| (&count.queue, &count.job_type));
                 let places: BTreeSet<_> = places.collect();
                 let is_here = |ready: &&OldestReady| places.contains(&(&ready.queue, &ready.job_type));
-                gauges.oldest_ready.iter().filter(is_here).map(|ready| ready.since).min()
+                gauges.oldest_ready.iter().filter(is_here).for_each(|it| note(&it.job_type, it.since));
             }
             Phase::Held | Phase::Active | Phase::Waiting => {
-                self.held.oldest.get(&(lifecycle.clone(), state.clone())).copied()
+                let here = self.held.oldest.iter().filter(|((of, _, at), _)| of == lifecycle && at == state);
+                here.for_each(|((_, job_type, _), since)| note(job_type, *since));
             }
-            Phase::Final(_) => None,
+            Phase::Final(_) => {}
         }
+        oldest
     }
 
-    /// Every declared type with its lifecycle, and every other pair that was counted.
+    /// The type whose oldest job in a state is the furthest over ten times the 95th percentile of its type.
+    fn overlong(&self, lifecycle: &LifecycleName, state: &StateName, phase: Phase) -> Option<Overlong> {
+        let candidates = self.oldest(lifecycle, state, phase).into_iter().filter_map(|(job_type, since)| {
+            let key = (lifecycle.clone(), job_type.clone(), state.clone());
+            let p95_ms = self.sample.type_states.get(&key)?.p95?;
+            let usual = GRACE.max(Millis(p95_ms.saturating_mul(10)));
+            let over = (self.live.now - since).0.checked_sub(usual.0).filter(|over| *over > 0)?;
+            Some((over, Overlong { job_type: job_type.clone(), since, p95_ms }))
+        });
+        candidates.max_by_key(|(over, _)| *over).map(|(_, overlong)| overlong)
+    }
+
+    /// Every declared type with its lifecycle, and every other pair that was counted or has live jobs.
     pub(super) fn types(&self, idle: impl Fn(&QueueName, &TypeName) -> usize) -> Vec<TypeNow> {
         let declared = self.catalog.types();
         let declared = declared.map(|job_type| (job_type.name.clone(), job_type.lifecycle.name.clone()));
@@ -118,27 +150,53 @@ impl SnapshotInputs<'_> {
         for (lifecycle, types) in &self.counted.lifecycles {
             pairs.extend(types.keys().map(|job_type| (job_type.clone(), lifecycle.clone())));
         }
-        let shown = |(name, lifecycle): (TypeName, LifecycleName)| {
-            let of_type = self.counted.lifecycles.get(&lifecycle).and_then(|types| types.get(&name));
-            let times = self.sample.types.get(&(lifecycle.clone(), name.clone()));
-            let TypeTimes { wait_ms, run_ms } = times.copied().unwrap_or_default();
-            let queue = self.catalog.job_type(name.as_str()).map(|job_type| job_type.queue.clone());
-            let idle = queue.map_or(0, |queue| idle(&queue, &name));
-            let busy = self.busy(&name);
-            let minutes = self.minutes(of_type);
-            TypeNow { name, lifecycle, minutes, wait_ms, run_ms, idle, busy }
-        };
-        pairs.into_iter().map(shown).collect()
+        let live = self.live.gauges.jobs.iter();
+        pairs.extend(live.map(|count| (count.job_type.clone(), count.lifecycle.clone())));
+        pairs.into_iter().map(|(name, lifecycle)| self.of_type(name, lifecycle, &idle)).collect()
     }
 
-    /// How many workers hold jobs of a type. The catch-all stands for every type that is not declared.
-    fn busy(&self, name: &TypeName) -> usize {
-        let is_counted = |held: &TypeName| match name.as_str() {
-            CATCH_ALL => self.catalog.types().all(|declared| declared.name != *held),
-            _ => held == name,
+    fn of_type(
+        &self,
+        name: TypeName,
+        lifecycle: LifecycleName,
+        idle: impl Fn(&QueueName, &TypeName) -> usize,
+    ) -> TypeNow {
+        let counts = self.counted.lifecycles.get(&lifecycle).and_then(|types| types.get(&name));
+        let minutes = self.minutes(counts);
+        let spans = |of: fn(&TypeCounts) -> &SpanHistogram| {
+            counts.map(|counts| of(counts).percentiles(self.minute(), MINUTES as i64)).unwrap_or_default()
         };
-        let workers = self.held.workers.iter().filter(|(held, _)| is_counted(held));
-        workers.flat_map(|(_, workers)| workers).collect::<BTreeSet<_>>().len()
+        let is_here = |count: &&Count| count.job_type == name && count.lifecycle == lifecycle;
+        let live = || self.live.gauges.jobs.iter().filter(is_here);
+        let is_ready =
+            |count: &&Count| phase_of(self.catalog, &count.lifecycle, &count.state) == Some(Phase::Ready);
+        let oldest = self.live.gauges.oldest_ready.iter().filter(|ready| ready.job_type == name);
+        let declared = self.catalog.job_type(name.as_str()).filter(|declared| declared.name == name);
+        let mut queues: BTreeSet<&QueueName> = live().map(|count| &count.queue).collect();
+        queues.extend(self.catalog.job_type(name.as_str()).map(|job_type| &job_type.queue));
+        TypeNow {
+            declared: declared.is_some(),
+            totals: minutes.all(),
+            minutes,
+            wait_ms: spans(|counts| &counts.wait),
+            run_ms: spans(|counts| &counts.run),
+            ready: live().filter(is_ready).map(|count| count.count).sum(),
+            unfinished: live().map(|count| count.count).sum(),
+            oldest_ready: oldest.map(|ready| ready.since).min(),
+            idle: queues.into_iter().map(|queue| idle(queue, &name)).max().unwrap_or(0),
+            busy: self.held.workers.get(&name).map_or(0, BTreeSet::len),
+            name,
+            lifecycle,
+        }
+    }
+
+    /// Wait times over all types.
+    pub(super) fn wait(&self) -> ComparedWait {
+        let mut all = SpanHistogram::default();
+        let types = self.counted.lifecycles.values().flat_map(BTreeMap::values);
+        types.for_each(|of_type| all.merge(&of_type.wait));
+        let minute = self.minute();
+        ComparedWait { now: all.percentiles(minute, HALF), before: all.percentiles(minute - HALF, HALF) }
     }
 
     /// All types together.
@@ -147,39 +205,46 @@ impl SnapshotInputs<'_> {
     }
 
     fn minutes<'a>(&self, types: impl IntoIterator<Item = &'a TypeCounts>) -> Minutes {
-        let [mut created, mut finished, mut failed] = <[MinuteRing; 3]>::default();
+        let [mut created, mut finished, mut succeeded, mut failed_jobs, mut failed] =
+            <[MinuteRing; 5]>::default();
         for of_type in types {
             failed.merge(&of_type.failed);
             for step in &of_type.steps {
                 if step.from.is_none() {
                     created.merge(&step.minutes);
                 }
-                if step.outcome.is_some() {
-                    finished.merge(&step.minutes);
+                let counted = outcome_counts(step.outcome);
+                for (ring, _) in [&mut finished, &mut succeeded, &mut failed_jobs]
+                    .into_iter()
+                    .zip(counted)
+                    .filter(|(_, counted)| *counted > 0)
+                {
+                    ring.merge(&step.minutes);
                 }
             }
         }
         let shown = |ring: &MinuteRing| ring.until(self.minute(), MINUTES).collect();
-        Minutes { created: shown(&created), finished: shown(&finished), failed: shown(&failed) }
-    }
-
-    pub(super) fn failures(&self) -> Vec<FailureNow> {
-        let shown = self.counted.failures.iter().map(|failure| FailureNow {
-            job_type: failure.job_type.clone(),
-            code: failure.code.clone(),
-            count: failure.minutes.sum(self.minute()),
-            first_at: Timestamp(failure.first),
-            last_at: Timestamp(failure.last),
-            job_id: failure.job,
-            message: failure.message.clone(),
-        });
-        let mut failures: Vec<_> = shown.filter(|failure| failure.count > 0).collect();
-        failures.sort_by(|a, b| b.count.cmp(&a.count).then(b.last_at.cmp(&a.last_at)));
-        failures
+        Minutes {
+            created: shown(&created),
+            finished: shown(&finished),
+            succeeded: shown(&succeeded),
+            failed_jobs: shown(&failed_jobs),
+            failed: shown(&failed),
+        }
     }
 
     pub(super) fn queues(&self) -> Vec<QueueNow> {
         queues(self.catalog, &self.live.paused, &self.live.gauges.jobs)
+    }
+}
+
+/// Whether a job with this outcome counts as finished, succeeded and failed: each 0 or 1.
+pub(super) fn outcome_counts(outcome: Option<Outcome>) -> [u64; 3] {
+    match outcome {
+        None => [0, 0, 0],
+        Some(Outcome::Succeeded | Outcome::Partial) => [1, 1, 0],
+        Some(Outcome::Failed | Outcome::Dead) => [1, 0, 1],
+        Some(Outcome::Cancelled | Outcome::Rejected) => [1, 0, 0],
     }
 }
 

@@ -6,27 +6,40 @@ mod assemble;
 mod attention;
 mod cached_read;
 mod counters;
+mod errors;
+mod history;
+mod marks;
+mod minute_reports;
 mod minute_ring;
 mod node_reports;
 mod prelude;
+mod queue_trends;
 mod queues;
 mod read;
 pub mod snapshot;
+mod span_histogram;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
+use tenure_core::attention::AttentionThresholds;
 use tokio::time::Instant;
 
 pub use counters::Counters;
+pub use history::{History, HistoryPeriod, TimeRange};
+pub use marks::Mark;
+pub use minute_reports::span_percentiles;
 pub use node_reports::ThisNode;
 pub use queues::{phase_of, queues};
 
 use assemble::{SnapshotInputs, counts};
+use attention::{Judged, judge};
 use cached_read::{CachedRead, Read};
+use history::HistoryCache;
+use minute_reports::MinuteReports;
 use node_reports::{Awaited, NodeReports};
 use read::{FinishedCounts, Held, Live, Peers, Sample};
-use snapshot::{Attention, AttentionKind, CountNow, Snapshot, StoreNow};
+use snapshot::{CountNow, Snapshot, StoreNow};
 
 use crate::prelude::*;
 
@@ -45,6 +58,12 @@ pub struct Stats {
     peers: Arc<CachedRead<Peers>>,
     node_reports: Arc<Mutex<NodeReports>>,
     last: Mutex<Option<LastSnapshot>>,
+    thresholds: RwLock<AttentionThresholds>,
+    minute_reports: tokio::sync::Mutex<MinuteReports>,
+    histories: Mutex<HistoryCache>,
+    /// The first hour of which there are statistics, once it is known.
+    since: Mutex<Option<Timestamp>>,
+    marks: Arc<CachedRead<Vec<Mark>>>,
 }
 
 struct LastSnapshot {
@@ -86,12 +105,22 @@ impl Stats {
             peers: Arc::default(),
             node_reports: Arc::default(),
             last: Mutex::new(None),
+            thresholds: RwLock::default(),
+            minute_reports: tokio::sync::Mutex::default(),
+            histories: Mutex::default(),
+            since: Mutex::default(),
+            marks: Arc::default(),
         }
     }
 
     /// Counts the types of a changed catalog separately from now on.
     pub fn add_types(&self, catalog: &Catalog) {
         self.counters.add_types(catalog);
+    }
+
+    /// Applies the thresholds of a configuration from the next snapshot on.
+    pub fn set_thresholds(&self, thresholds: AttentionThresholds) {
+        *self.thresholds.write().expect("no panic while thresholds are set") = thresholds;
     }
 
     /// A snapshot at most half a second old, or, where reading is slow, at most 100 × the duration of the last read.
@@ -104,7 +133,7 @@ impl Stats {
             self.live.get(|| read::live(runtime())),
             self.held.get(|| read::held(runtime())),
             self.finished.get_or(|| self.count_finished(), unknown),
-            self.sample.get(|| read::sample(runtime(), Arc::clone(&self.counters))),
+            self.sample.get(|| read::sample(runtime())),
             self.peers.get(|| read::peers(runtime(), this_node, node_reports)),
         )?;
         Ok(self.reuse_or_assemble(Parts { live, held, finished, sample, peers }))
@@ -140,6 +169,7 @@ impl Stats {
         self.finished.idle().await;
         self.sample.idle().await;
         self.peers.idle().await;
+        self.marks.idle().await;
     }
 
     fn reuse_or_assemble(&self, parts: Parts) -> Arc<Snapshot> {
@@ -166,29 +196,41 @@ impl Stats {
         let idle = |queue: &QueueName, job_type: &TypeName| Awaited::count(&awaited, queue, job_type);
         let counts = counts(&live.gauges.jobs, finished, &self.counters.finished());
         let (lifecycles, queues) = (inputs.lifecycles(&counts), inputs.queues());
+        let pause = |queue: &snapshot::QueueNow| peers.pauses.get(&queue.name).filter(|_| queue.paused);
+        let queue_trends: Vec<_> =
+            queues.iter().map(|queue| inputs.queue_trend(queue, pause(queue).cloned())).collect();
         let mut nodes = vec![self.this_node_now(live.now)];
         nodes.extend(peers.others.nodes.iter().cloned());
-        let mut attention: Vec<_> = attention::of_dead_letters(&live.gauges).into_iter().collect();
-        attention.extend(attention::of_queues(&queues));
-        attention.extend(attention::of_ready(&inputs, idle));
-        let is_unclaimed =
-            |it: &Attention| matches!(it.what, AttentionKind::NoWorker | AttentionKind::PausedQueue);
-        attention.extend(attention::of_states(&lifecycles, live.now, attention.iter().any(is_unclaimed)));
-        attention.extend(attention::of_automations(&peers.automations, peers.now));
-        attention.extend(attention::of_nodes(&nodes));
+        let (types, failures, store) = (inputs.types(idle), inputs.failures(), self.store());
+        let thresholds = *self.thresholds.read().expect("no panic while thresholds are set");
+        let judged = Judged {
+            inputs: &inputs,
+            thresholds: &thresholds,
+            lifecycles: &lifecycles,
+            types: &types,
+            failures: &failures,
+            queues: &queues,
+            trends: &queue_trends,
+            nodes: &nodes,
+            peers,
+            store: &store,
+        };
         Snapshot {
             at: live.now,
-            types: inputs.types(idle),
+            attention: judge(&judged, idle),
             minutes: inputs.all_minutes(),
-            failures: inputs.failures(),
-            store: self.store(),
+            errors: inputs.errors(),
+            wait: inputs.wait(),
             recent: sample.recent.clone(),
+            finished_known: finished.known,
+            types,
+            failures,
+            store,
             lifecycles,
             queues,
+            queue_trends,
             nodes,
-            attention,
             counts,
-            finished_known: finished.known,
         }
     }
 

@@ -79,7 +79,7 @@ impl From<Stored> for MinuteRing {
     }
 }
 
-/// Four buckets for each power of two of a 32-bit number.
+/// Four buckets for each power of two of a 32-bit number. Statistics over time are stored by these buckets: they never change.
 const BUCKETS: usize = 124;
 /// Minutes after which the older half is dropped.
 const HALF_MINUTES: i64 = 5;
@@ -112,20 +112,25 @@ impl Histogram {
     pub(crate) fn percentiles(&self) -> Percentiles {
         let halves = self.current.iter().zip(&self.before);
         let counts: Vec<u64> = halves.map(|(now, before)| u64::from(*now) + u64::from(*before)).collect();
-        let all: u64 = counts.iter().sum();
-        let at = |percent: u64| {
-            let mut passed = 0;
-            let reached = |count: &u64| {
-                passed += count;
-                passed * 100 > all * percent || passed == all
-            };
-            counts.iter().position(reached).filter(|_| all > 0).map(middle)
-        };
-        Percentiles { p50: at(50), p95: at(95), p99: at(99) }
+        percentiles(&counts)
     }
 }
 
-fn bucket(number: u32) -> usize {
+/// Percentiles of the values that were counted in these buckets.
+pub(crate) fn percentiles(counts: &[u64]) -> Percentiles {
+    let all: u64 = counts.iter().sum();
+    let at = |percent: u64| {
+        let mut passed = 0;
+        let reached = |count: &u64| {
+            passed += count;
+            passed * 100 > all * percent || passed == all
+        };
+        counts.iter().position(reached).filter(|_| all > 0).map(middle)
+    };
+    Percentiles { p50: at(50), p95: at(95), p99: at(99) }
+}
+
+pub(crate) fn bucket(number: u32) -> usize {
     if number < 4 {
         return number as usize;
     }

@@ -6,4 +6,4 @@ pub(crate) use tenure_core::job_type::{CATCH_ALL, Catalog};
 pub(crate) use tenure_core::lifecycle::{Phase, Trigger};
 pub(crate) use tenure_core::time::{Millis, Timestamp};
 pub(crate) use tenure_runtime::Runtime;
-pub(crate) use tenure_store::{Count, Gauges, OldestReady, StoreError};
+pub(crate) use tenure_store::{Count, OldestReady, StoreError};

@@ -13,7 +13,7 @@ use crate::counters::{Counters, FinishedDelta};
 use crate::node_reports::{NodeReports, Others};
 use crate::prelude::*;
 use crate::queues::phase_of;
-use crate::snapshot::{Percentiles, RecentNow};
+use crate::snapshot::{Pause, Percentiles, RecentNow};
 
 /// Finished jobs older than this are not sampled.
 const SAMPLE_BACK: Millis = Millis::seconds(3600);
@@ -21,6 +21,8 @@ const SAMPLE_JOBS_MAX: usize = 1000;
 /// Waiting jobs that are read to find the oldest; the first created come first.
 const WAITING_MAX: usize = 1000;
 const RECENT: Millis = Millis::seconds(300);
+/// Lines of the audit log in which pauses of queues are looked for.
+const AUDIT_LINES: usize = 1000;
 
 /// Numbers that change with every commit.
 pub(super) struct Live {
@@ -35,11 +37,18 @@ pub(super) async fn live(runtime: Runtime) -> ReadResult<Live> {
     Ok(Live { now, gauges, paused })
 }
 
+/// A state of the jobs of one type.
+pub(super) type StateKey = (LifecycleName, TypeName, StateName);
+
+fn state_key(job: &Job, state: &StateName) -> StateKey {
+    (job.spec.lifecycle.name.clone(), job.spec.job_type.clone(), state.clone())
+}
+
 /// Leased and waiting jobs.
 #[derive(Default)]
 pub(super) struct Held {
-    /// When the oldest job entered its state, by lifecycle and state.
-    pub(super) oldest: BTreeMap<(LifecycleName, StateName), Timestamp>,
+    /// When the oldest job entered its state, by lifecycle, type and state.
+    pub(super) oldest: BTreeMap<StateKey, Timestamp>,
     /// The workers that hold jobs, by type.
     pub(super) workers: BTreeMap<TypeName, BTreeSet<WorkerId>>,
 }
@@ -48,7 +57,7 @@ impl Held {
     fn note(&mut self, job: &Job) {
         let entered = job.times.entered.iter().find(|(state, _)| *state == job.state);
         let since = entered.map_or(job.times.updated_at, |(_, at)| *at);
-        let oldest = self.oldest.entry((job.spec.lifecycle.name.clone(), job.state.clone())).or_insert(since);
+        let oldest = self.oldest.entry(state_key(job, &job.state)).or_insert(since);
         *oldest = since.min(*oldest);
     }
 }
@@ -95,19 +104,13 @@ pub(super) async fn finished(runtime: Runtime, counters: Arc<Counters>) -> ReadR
 }
 
 /// Durations of the last finished jobs.
+#[derive(Default)]
 pub(super) struct Sample {
-    /// By lifecycle and state.
+    /// By lifecycle and state, over all types.
     pub(super) states: BTreeMap<(LifecycleName, StateName), Percentiles>,
-    /// By lifecycle and type, as the counters label it.
-    pub(super) types: BTreeMap<(LifecycleName, TypeName), TypeTimes>,
+    /// By lifecycle, type and state: what is usual for one type is late for another.
+    pub(super) type_states: BTreeMap<StateKey, Percentiles>,
     pub(super) recent: Vec<RecentNow>,
-}
-
-/// How long jobs of a type waited and ran.
-#[derive(Clone, Copy, Default)]
-pub(super) struct TypeTimes {
-    pub(super) wait_ms: Percentiles,
-    pub(super) run_ms: Percentiles,
 }
 
 #[derive(Default)]
@@ -126,13 +129,9 @@ impl Group {
         self.runs.extend(job.run_time().map(|span| span.0));
     }
 
-    fn times(&mut self) -> TypeTimes {
-        TypeTimes { wait_ms: Percentiles::of(&mut self.waits), run_ms: Percentiles::of(&mut self.runs) }
-    }
-
     fn recent(mut self, lifecycle: LifecycleName, job_type: TypeName, window: Millis) -> RecentNow {
         let finished: u64 = self.outcomes.values().sum();
-        let TypeTimes { wait_ms, run_ms } = self.times();
+        let (wait_ms, run_ms) = (Percentiles::of(&mut self.waits), Percentiles::of(&mut self.runs));
         RecentNow {
             lifecycle,
             job_type,
@@ -146,22 +145,26 @@ impl Group {
     }
 }
 
-pub(super) async fn sample(runtime: Runtime, counters: Arc<Counters>) -> ReadResult<Sample> {
+pub(super) async fn sample(runtime: Runtime) -> ReadResult<Sample> {
     let now = runtime.store().now().await?.at;
     let jobs = runtime.store().finished(Timestamp(now.0 - SAMPLE_BACK.0 as i64), SAMPLE_JOBS_MAX).await?;
     let mut states: BTreeMap<(LifecycleName, StateName), Vec<u64>> = BTreeMap::new();
-    let mut types: BTreeMap<(LifecycleName, TypeName), Group> = BTreeMap::new();
+    let mut type_states: BTreeMap<StateKey, Vec<u64>> = BTreeMap::new();
     for job in &jobs {
-        let lifecycle = &job.spec.lifecycle.name;
-        let label = counters.label(&job.spec.job_type);
-        types.entry((lifecycle.clone(), label)).or_default().add(job);
         for (state, span) in stays(job) {
-            states.entry((lifecycle.clone(), state)).or_default().push(span);
+            type_states.entry(state_key(job, &state)).or_default().push(span);
+            states.entry((job.spec.lifecycle.name.clone(), state)).or_default().push(span);
         }
     }
-    let states = states.into_iter().map(|(key, mut spans)| (key, Percentiles::of(&mut spans))).collect();
-    let types = types.into_iter().map(|(key, mut group)| (key, group.times())).collect();
-    Ok(Sample { states, types, recent: recent(&jobs, now) })
+    Ok(Sample {
+        states: percentiles_of(states),
+        type_states: percentiles_of(type_states),
+        recent: recent(&jobs, now),
+    })
+}
+
+fn percentiles_of<K: Ord>(spans: BTreeMap<K, Vec<u64>>) -> BTreeMap<K, Percentiles> {
+    spans.into_iter().map(|(key, mut spans)| (key, Percentiles::of(&mut spans))).collect()
 }
 
 /// How long a finished job stayed in each state, counting its last visit.
@@ -185,10 +188,12 @@ fn recent(jobs: &[Arc<Job>], now: Timestamp) -> Vec<RecentNow> {
     groups.into_iter().map(shown).collect()
 }
 
-/// Schedules, webhooks and the reports of other nodes.
+/// Schedules, webhooks, pauses and the reports of other nodes.
+#[derive(Default)]
 pub(super) struct Peers {
     pub(super) now: Timestamp,
     pub(super) automations: Vec<Automation>,
+    pub(super) pauses: BTreeMap<QueueName, Pause>,
     pub(super) others: Others,
 }
 
@@ -200,7 +205,24 @@ pub(super) async fn peers(
     let store = runtime.store();
     let mut automations = store.automations(AutomationKind::Schedule).await?;
     automations.extend(store.automations(AutomationKind::Webhook).await?);
+    let pauses = pauses(&runtime).await?;
     let (nodes, now) = (store.nodes().await?, store.now().await?.at);
     let others = reports.lock().expect("no panic while reports are read").read(&this_node, &nodes, now);
-    Ok(Peers { now, automations, others })
+    Ok(Peers { now, automations, pauses, others })
+}
+
+/// When each paused queue was paused, if that is among the last lines of the audit log.
+async fn pauses(runtime: &Runtime) -> ReadResult<BTreeMap<QueueName, Pause>> {
+    let paused = runtime.store().paused().await?;
+    let mut pauses = BTreeMap::new();
+    if paused.is_empty() {
+        return Ok(pauses);
+    }
+    for (_, line) in runtime.store().audit_before(u64::MAX, AUDIT_LINES).await? {
+        let queue = paused.iter().find(|queue| line.reason.as_deref() == Some(queue.as_str()));
+        if let Some(queue) = queue.filter(|_| line.action == "pause") {
+            pauses.entry(queue.clone()).or_insert(Pause { since: line.ts, by: line.actor.to_string() });
+        }
+    }
+    Ok(pauses)
 }

@@ -220,7 +220,7 @@ pub(crate) fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our values have string keys and finite numbers")
 }
 
-fn parse<T: serde::de::DeserializeOwned>(
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(
     column: Option<&str>,
     corrupt: impl Fn() -> StoreError,
 ) -> Result<Option<Box<T>>> {

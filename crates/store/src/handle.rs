@@ -4,7 +4,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::prelude::*;
-use crate::{ApplyReload, Backend, Properties, ReadyJobs, Result, SqliteStore, StoreError, postgres};
+use crate::{
+    ApplyReload, Backend, IntakeCursor, IntakePage, Properties, ReadyJobs, Result, SqliteStore, StoreError,
+    postgres,
+};
 
 /// A store, whatever its backend. Cheap to clone. Its reads are declared in `query.rs`.
 #[derive(Clone, Debug)]
@@ -27,9 +30,14 @@ impl Store {
         SqliteStore::open_to_read(folder).await.map(Self::from)
     }
 
-    /// The store behind a `postgres://` URL.
+    /// The store in the schema [`crate::SCHEMA_DEFAULT`] of the database behind a `postgres://` URL.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
-        postgres::Node::connect(url).await.map(Self::from)
+        Self::connect_to(url, postgres::SCHEMA_DEFAULT).await
+    }
+
+    /// The store in a schema of the database behind a `postgres://` URL. Two schemas are two independent stores.
+    pub async fn connect_to(url: &str, schema: &str) -> Result<Self, StoreError> {
+        postgres::Node::connect(url, schema).await.map(Self::from)
     }
 
     pub(crate) fn backend(&self) -> &dyn Backend {
@@ -38,6 +46,12 @@ impl Store {
 
     pub fn properties(&self) -> Properties {
         self.0.properties()
+    }
+
+    /// Says how many bytes of memory the process may have: caches, and jobs that are in memory completely, get a share of it. Without a
+    /// call they have the size for a large machine.
+    pub fn limit_memory(&self, process_bytes: usize) {
+        self.0.limit_memory(process_bytes);
     }
 
     /// Loads the certificates for connections to its database again. The result applies them to new connections.
@@ -66,6 +80,16 @@ impl Store {
         self.0.transact(reads, decide).await?;
         let answer = decided.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(answer.expect("a backend decides before it writes"))
+    }
+
+    /// Requests that applications have committed to the store's own database, after a cursor.
+    pub async fn intake(&self, cursor: IntakeCursor) -> Result<IntakePage, StoreError> {
+        self.0.intake(cursor).await
+    }
+
+    /// A request for a job that is in the intake of the store's own database.
+    pub async fn pending_request(&self, id: JobId) -> Result<Option<PendingRequest>, StoreError> {
+        self.0.pending_request(id).await
     }
 
     /// The store's clock: shared by all nodes, never backwards.

@@ -4,9 +4,13 @@
 //! Every store passes the same conformance suite, and both databases hold the same values: times as integer milliseconds,
 //! ids as 16 bytes, payloads as the original text.
 
+mod claim_index;
 mod codec;
 mod error;
+mod flow_report;
 mod handle;
+mod inspect;
+mod intake;
 mod lease_pages;
 mod list;
 mod live;
@@ -20,6 +24,8 @@ mod reads;
 mod ready;
 mod records;
 mod row;
+mod sequence_lines;
+mod sorted;
 mod sqlite;
 mod tables;
 
@@ -32,13 +38,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::prelude::*;
 
 pub use error::StoreError;
+pub use flow_report::{
+    BucketReport, ResourceFilter, ResourceReport, SequenceFilter, SequenceReport, WaitKind, WaitReport,
+};
 pub use handle::Store;
+pub use inspect::{DatabaseSettings, InspectedNode, Inspection, NODE_CONNECTIONS_MAX};
+pub use intake::{CommittedRequest, EnqueueRequest, IntakeCursor, IntakePage, RequestKind};
 pub use lease_pages::LeasePages;
 pub use memory::{Fault, MemoryStore};
 pub use pages::BoundedPage;
+pub use postgres::{Outbox, SCHEMA_DEFAULT, check_url, inspect_database, intake_script};
 pub use query::{Query, QueryAnswer};
 pub use ready::ReadyJobs;
 use sqlite::SqliteStore;
+pub use sqlite::{BackupError, BackupSummary, Restoration, back_up, inspect_folder};
 
 type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -60,9 +73,19 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
     fn heartbeat(&self) -> BackendFuture<'_, Result<(), StoreError>>;
     fn remote_commit(&self) -> BackendFuture<'_, Option<Vec<ReadyJobs>>>;
     fn properties(&self) -> Properties;
+    /// Only PostgreSQL has an intake.
+    fn intake(&self, cursor: IntakeCursor) -> BackendFuture<'_, Result<IntakePage, StoreError>> {
+        Box::pin(async { Ok(IntakePage { requests: Vec::new(), next: cursor }) })
+    }
+    /// A request for a job that is in the intake.
+    fn pending_request(&self, _id: JobId) -> BackendFuture<'_, Result<Option<PendingRequest>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
     fn reload(&self) -> Result<ApplyReload, StoreError> {
         Ok(Box::new(|| {}))
     }
+    /// Limits what the store keeps in memory although it could read it again.
+    fn limit_memory(&self, _process_bytes: usize) {}
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

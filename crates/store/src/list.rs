@@ -64,9 +64,7 @@ pub(crate) fn jobs(filter: &JobFilter, page: Page, dialect: Dialect) -> Rest {
     };
     let mut tail = Tail { sql: tables.to_owned(), values: Vec::new(), dialect };
     if filter.is_live() {
-        let [ready, busy] = dialect.live();
-        let is_ready = filter.phase.as_ref().is_some_and(|phase| *phase == "ready");
-        tail.add(format_args!(" and {}", if is_ready { ready } else { busy }));
+        tail.add(format_args!(" and s.completed_at is null"));
     }
     tail.jobs(filter);
     tail.page(id, filter.from, page);

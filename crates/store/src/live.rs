@@ -5,66 +5,50 @@
 //! beyond it the indexes have what claims, sweeps and listings need, and the store reads them when they are used. Jobs
 //! become ready at the end of their queue, so the complete ones are mostly those that are claimed next.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+mod flow;
+mod jobs;
+mod report;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use tenure_core::flow::Candidate;
+
+use crate::claim_index::{ClaimIndex, FlowUse, Place, Places, Wanted};
 use crate::prelude::*;
+use crate::sequence_lines::SequenceLines;
+use crate::sorted::SortedVecs;
 use crate::{Count, OldestReady, ReadyJobs};
+use flow::Tracked;
+pub(crate) use jobs::ReadyJob;
+use jobs::{BusyJob, LiveJob, LiveJobs};
 
-/// Higher priority first, then earlier `run_at`, then earlier creation.
-type Rank = (Reverse<i32>, Timestamp, JobId);
-
-/// Ready jobs are indexed by queue and type.
-type Place = (QueueName, TypeName);
+/// Bytes of ready jobs that are complete, if the memory of the process suffices. The others are read when they are claimed.
+const READY_BYTES_MAX: usize = 64 << 20;
+/// The same for jobs that are neither ready nor finished. The others are read when they are reported.
+const BUSY_BYTES_MAX: usize = 32 << 20;
+/// The parts of the memory of the process that they may have.
+const READY_SHARE: usize = 8;
+const BUSY_SHARE: usize = 16;
 
 /// Live jobs and their indexes.
 #[derive(Debug)]
 pub(crate) struct Live {
-    jobs: HashMap<JobId, LiveJob>,
+    jobs: LiveJobs,
     /// Bytes of the ready jobs that are complete, about.
     ready_bytes: usize,
     ready_bytes_max: usize,
     /// Bytes of the other jobs that are complete, about.
     busy_bytes: usize,
     busy_bytes_max: usize,
-    /// Claimable jobs.
-    ready: BTreeMap<Place, BTreeSet<Rank>>,
-    /// Ready jobs with a future `run_at`.
-    later: BTreeMap<Place, BTreeSet<(Timestamp, JobId)>>,
-    clocks: BTreeSet<(Deadline, JobId)>,
+    claims: ClaimIndex,
+    sequences: SequenceLines,
+    clocks: SortedVecs<(Deadline, JobId)>,
     leased: BTreeSet<JobId>,
     leased_by: HashMap<WorkerId, BTreeSet<JobId>>,
-    waiting: BTreeSet<JobId>,
+    waiting: SortedVecs<JobId>,
     counts: BTreeMap<Arc<CountKey>, u64>,
-}
-
-#[derive(Debug)]
-enum LiveJob {
-    Complete(Arc<Job>),
-    Indexed(ReadyJob),
-    IndexedBusy(BusyJob),
-}
-
-/// What the indexes need of a job that is neither ready nor finished.
-#[derive(Clone, Debug)]
-struct BusyJob {
-    key: Arc<CountKey>,
-    clock: Option<Deadline>,
-    /// The holder of its lease.
-    worker: Option<WorkerId>,
-    is_waiting: bool,
-}
-
-/// What the indexes need of a ready job.
-#[derive(Clone, Debug)]
-pub(crate) struct ReadyJob {
-    pub(crate) id: JobId,
-    pub(crate) key: Arc<CountKey>,
-    pub(crate) priority: i32,
-    pub(crate) run_at: Timestamp,
-    pub(crate) clock: Option<Deadline>,
 }
 
 /// Jobs are counted by lifecycle, type, queue and state.
@@ -84,71 +68,102 @@ impl Default for Live {
 }
 
 impl Live {
+    /// Keeps as many jobs completely as usual machines have memory for.
+    pub(crate) fn bounded() -> Self {
+        Self::with_bytes_max(READY_BYTES_MAX, BUSY_BYTES_MAX)
+    }
+
+    /// Keeps fewer jobs completely from now on, if the process may have little memory.
+    pub(crate) fn limit_memory(&mut self, process_bytes: usize) {
+        self.ready_bytes_max = READY_BYTES_MAX.min(process_bytes / READY_SHARE);
+        self.busy_bytes_max = BUSY_BYTES_MAX.min(process_bytes / BUSY_SHARE);
+    }
+
     pub(crate) fn with_bytes_max(ready_bytes_max: usize, busy_bytes_max: usize) -> Self {
         Self {
-            jobs: HashMap::new(),
+            jobs: LiveJobs::default(),
             ready_bytes: 0,
             ready_bytes_max,
             busy_bytes: 0,
             busy_bytes_max,
-            ready: BTreeMap::new(),
-            later: BTreeMap::new(),
-            clocks: BTreeSet::new(),
+            claims: ClaimIndex::default(),
+            sequences: SequenceLines::default(),
+            clocks: SortedVecs::default(),
             leased: BTreeSet::new(),
             leased_by: HashMap::new(),
-            waiting: BTreeSet::new(),
+            waiting: SortedVecs::default(),
             counts: BTreeMap::new(),
         }
     }
 
     /// A job that is here completely.
     pub(crate) fn get(&self, id: JobId) -> Option<&Arc<Job>> {
-        match self.jobs.get(&id)? {
-            LiveJob::Complete(job) => Some(job),
-            LiveJob::Indexed(_) | LiveJob::IndexedBusy(_) => None,
-        }
+        self.jobs.complete.get(&id)
+    }
+
+    pub(crate) fn contains(&self, id: JobId) -> bool {
+        self.jobs.find(id).is_some()
     }
 
     /// The jobs that are here completely.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = &Arc<Job>> {
-        self.jobs.values().filter_map(|job| match job {
-            LiveJob::Complete(job) => Some(job),
-            LiveJob::Indexed(_) | LiveJob::IndexedBusy(_) => None,
-        })
+        self.jobs.complete.values()
     }
 
     /// Inserts or replaces a job; a finished job is removed.
     pub(crate) fn put(&mut self, job: Arc<Job>) {
-        self.remove(job.id());
-        if job.phase.is_final() {
-            return;
-        }
-        let bytes = job.bytes();
-        if job.phase == Phase::Ready {
-            let ready = ReadyJob::of(&job);
-            if self.ready_bytes_max - self.ready_bytes < bytes {
-                return self.put_ready(ready);
-            }
-            self.ready_bytes += bytes;
-            self.index(&ready);
-        } else {
-            let mut busy = BusyJob::of(&job);
-            busy.key = self.shared(busy.key);
-            self.index_busy(job.id(), &busy);
-            if self.busy_bytes_max - self.busy_bytes < bytes {
-                self.jobs.insert(job.id(), LiveJob::IndexedBusy(busy));
-                return;
-            }
-            self.busy_bytes += bytes;
-        }
-        self.jobs.insert(job.id(), LiveJob::Complete(job));
+        let before = self.detach(job.id());
+        let after = self.attach(job);
+        self.moved(before, after);
     }
 
     /// Inserts a ready job that is not here yet, without its other fields.
-    pub(crate) fn put_ready(&mut self, mut ready: ReadyJob) {
+    pub(crate) fn put_ready(&mut self, ready: ReadyJob) {
+        let after = self.attach_ready(ready);
+        self.moved(None, after);
+    }
+
+    pub(crate) fn remove(&mut self, id: JobId) {
+        let before = self.detach(id);
+        self.moved(before, None);
+    }
+
+    /// Adds a job to the indexes, and returns what it uses.
+    fn attach(&mut self, job: Arc<Job>) -> Option<Tracked> {
+        if job.phase.is_final() {
+            return None;
+        }
+        let bytes = job.bytes();
+        let tracked = if job.phase == Phase::Ready {
+            let ready = ReadyJob::of(&job);
+            if self.ready_bytes_max.saturating_sub(self.ready_bytes) < bytes {
+                return self.attach_ready(ready);
+            }
+            self.ready_bytes += bytes;
+            self.index(&ready);
+            self.tracked_ready(&ready)
+        } else {
+            let mut busy = BusyJob::of(&job);
+            busy.key = self.shared(busy.key);
+            self.index_busy(&busy);
+            let tracked = self.tracked_busy(&busy);
+            if self.busy_bytes_max.saturating_sub(self.busy_bytes) < bytes {
+                self.jobs.busy.insert(busy);
+                return tracked;
+            }
+            self.busy_bytes += bytes;
+            tracked
+        };
+        self.jobs.complete.insert(job.id(), job);
+        tracked
+    }
+
+    fn attach_ready(&mut self, mut ready: ReadyJob) -> Option<Tracked> {
         ready.key = self.shared(ready.key);
         self.index(&ready);
-        self.jobs.insert(ready.id, LiveJob::Indexed(ready));
+        let tracked = self.tracked_ready(&ready);
+        self.jobs.ready.insert(ready);
+        tracked
     }
 
     /// The equal key that other jobs have, if there is one.
@@ -157,58 +172,71 @@ impl Live {
     }
 
     fn index(&mut self, ready: &ReadyJob) {
-        if ready.run_at != Timestamp::NEVER {
-            self.later.entry(ready.key.place()).or_default().insert((ready.run_at, ready.id));
+        // A job of a sequence is offered to claims when it is the first.
+        if ready.flow.sequence.is_none() {
+            self.claims.insert(&LiveJob::Ready(ready).entry());
         }
-        self.clocks.extend(ready.clock.map(|deadline| (deadline, ready.id)));
+        self.index_clock(ready.id, ready.clock);
         *self.counts.entry(Arc::clone(&ready.key)).or_default() += 1;
     }
 
-    fn index_busy(&mut self, id: JobId, busy: &BusyJob) {
-        self.clocks.extend(busy.clock.map(|deadline| (deadline, id)));
+    fn index_busy(&mut self, busy: &BusyJob) {
+        self.index_clock(busy.id, busy.clock);
         if let Some(worker) = &busy.worker {
-            self.leased.insert(id);
-            self.leased_by.entry(worker.clone()).or_default().insert(id);
+            self.leased.insert(busy.id);
+            self.leased_by.entry(worker.clone()).or_default().insert(busy.id);
         }
         if busy.is_waiting {
-            self.waiting.insert(id);
+            self.waiting.insert(busy.id);
         }
         *self.counts.entry(Arc::clone(&busy.key)).or_default() += 1;
     }
 
-    pub(crate) fn remove(&mut self, id: JobId) {
-        match self.jobs.remove(&id) {
-            Some(LiveJob::Complete(job)) if job.phase == Phase::Ready => {
-                self.ready_bytes -= job.bytes();
-                self.remove_ready(&ReadyJob::of(&job));
-            }
-            Some(LiveJob::Complete(job)) => {
-                self.busy_bytes -= job.bytes();
-                self.remove_busy(id, &BusyJob::of(&job));
-            }
-            Some(LiveJob::Indexed(ready)) => self.remove_ready(&ready),
-            Some(LiveJob::IndexedBusy(busy)) => self.remove_busy(id, &busy),
-            None => {}
+    fn index_clock(&mut self, id: JobId, clock: Option<Deadline>) {
+        if let Some(deadline) = clock {
+            self.clocks.insert((deadline, id));
         }
     }
 
-    fn remove_ready(&mut self, ready: &ReadyJob) {
-        let place = ready.key.place();
-        if !remove_from(&mut self.later, &place, &(ready.run_at, ready.id)) {
-            remove_from(&mut self.ready, &place, &ready.rank());
+    /// Removes a job from the indexes, and returns what it used.
+    fn detach(&mut self, id: JobId) -> Option<Tracked> {
+        if let Some(job) = self.jobs.complete.remove(&id) {
+            if job.phase == Phase::Ready {
+                self.ready_bytes -= job.bytes();
+                return self.detach_ready(&ReadyJob::of(&job));
+            }
+            self.busy_bytes -= job.bytes();
+            return self.detach_busy(&BusyJob::of(&job));
+        }
+        if let Some(ready) = self.jobs.ready.remove(&id) {
+            return self.detach_ready(&ready);
+        }
+        let busy = self.jobs.busy.remove(&id)?;
+        self.detach_busy(&busy)
+    }
+
+    fn detach_ready(&mut self, ready: &ReadyJob) -> Option<Tracked> {
+        let tracked = self.tracked_ready(ready);
+        if ready.flow.sequence.is_none()
+            || self.sequences.withdraw(&ready.key.job_type, &ready.flow, ready.id)
+        {
+            self.claims.remove(&LiveJob::Ready(ready).entry());
         }
         self.remove_clock_and_count(ready.id, ready.clock, &ready.key);
+        tracked
     }
 
-    fn remove_busy(&mut self, id: JobId, busy: &BusyJob) {
+    fn detach_busy(&mut self, busy: &BusyJob) -> Option<Tracked> {
+        let tracked = self.tracked_busy(busy);
         if let Some(worker) = &busy.worker {
-            self.leased.remove(&id);
-            self.remove_from_worker(worker, id);
+            self.leased.remove(&busy.id);
+            self.remove_from_worker(worker, busy.id);
         }
         if busy.is_waiting {
-            self.waiting.remove(&id);
+            self.waiting.remove(&busy.id);
         }
-        self.remove_clock_and_count(id, busy.clock, &busy.key);
+        self.remove_clock_and_count(busy.id, busy.clock, &busy.key);
+        tracked
     }
 
     fn remove_clock_and_count(&mut self, id: JobId, clock: Option<Deadline>, key: &CountKey) {
@@ -230,44 +258,27 @@ impl Live {
         }
     }
 
-    /// Ready jobs that `filter` admits, in claim order, from queues that are not paused.
+    /// Ready jobs that `filter` and flow control admit, in claim order, from queues that are not paused. `claims` is how many jobs
+    /// each claim may take.
     pub(crate) fn claimable(
         &mut self,
         filter: &ClaimFilter,
         paused: &BTreeSet<QueueName>,
-        max: usize,
+        claims: &[u32],
         now: Timestamp,
-    ) -> Vec<JobId> {
+    ) -> Vec<Candidate> {
         self.promote_delayed(now);
-        let admitted = |(queue, job_type): &Place| filter.admits(queue, job_type) && !paused.contains(queue);
-        let places = self.ready.iter().filter(|(place, _)| admitted(place));
-        let mut heads = BinaryHeap::new();
-        let mut rest: Vec<_> = places.map(|(_, ranks)| ranks.iter()).collect();
-        for (place, ranks) in rest.iter_mut().enumerate() {
-            heads.extend(ranks.next().map(|rank| Reverse((*rank, place))));
-        }
-        let mut found = Vec::new();
-        while let Some(Reverse(((_, _, id), place))) = heads.pop().filter(|_| found.len() < max) {
-            found.push(id);
-            heads.extend(rest[place].next().map(|rank| Reverse((*rank, place))));
-        }
-        found
+        let admits = |(queue, job_type): &Place| filter.admits(queue, job_type) && !paused.contains(queue);
+        self.claims.search(&Wanted { places: Places::Admitted(&admits), claims, now })
     }
 
-    /// Moves jobs whose `run_at` has passed to the claimable ones.
+    /// Makes jobs whose `run_at` has passed claimable.
     fn promote_delayed(&mut self, now: Timestamp) {
-        self.later.retain(|place, delayed| {
-            while let Some((_, id)) = delayed.first().copied().filter(|(run_at, _)| *run_at <= now) {
-                delayed.pop_first();
-                let rank = self.jobs[&id].rank();
-                self.ready.entry(place.clone()).or_default().insert(rank);
-            }
-            !delayed.is_empty()
-        });
+        let jobs = &self.jobs;
+        self.claims.promote(now, |id| jobs.find(id).map(LiveJob::entry));
     }
 
-    /// Ready jobs that one of the filters admits, from queues that are not paused; of the delayed ones only the next. Reads one
-    /// delayed job of each queue and type, however many there are.
+    /// Ready jobs that one of the filters and flow control admit, from queues that are not paused; of the others only the next.
     pub(crate) fn ready_jobs(
         &mut self,
         filters: &[ClaimFilter],
@@ -276,20 +287,18 @@ impl Live {
         now: Timestamp,
     ) -> Vec<ReadyJobs> {
         self.promote_delayed(now);
-        let admitted = |(queue, job_type): &Place| {
+        let admits = |(queue, job_type): &Place| {
             !paused.contains(queue) && filters.iter().any(|filter| filter.admits(queue, job_type))
         };
-        let of_place = |(queue, job_type): &Place, claimable, next_run| ReadyJobs {
-            queue: queue.clone(),
-            job_type: job_type.clone(),
+        let places = self.claims.claimable(admits, u32::try_from(limit).unwrap_or(u32::MAX), now);
+        let of_place = |((queue, job_type), claimable): (Place, usize), next_run| ReadyJobs {
+            queue,
+            job_type,
             claimable,
             next_run,
         };
-        let places = self.ready.iter().filter(|(place, _)| admitted(place));
-        let claimable = places.map(|(place, ranks)| of_place(place, ranks.len().min(limit), None));
-        let delayed = self.later.iter().filter(|(place, _)| admitted(place));
-        let next = delayed.filter_map(|(place, delayed)| Some((delayed.first()?, place))).min();
-        claimable.chain(next.map(|((run_at, _), place)| of_place(place, 0, Some(*run_at)))).collect()
+        let next = self.claims.next_run(admits, now).map(|(at, place)| of_place((place, 0), Some(at)));
+        places.into_iter().map(|place| of_place(place, None)).chain(next).collect()
     }
 
     /// The jobs in a waiting state, each with the job if it is here completely.
@@ -314,23 +323,11 @@ impl Live {
         counts(self.counts.iter().map(|(key, count)| (CountKey::clone(key), *count)))
     }
 
-    /// For each queue and type, the earliest past `run_at`: the minimum of the first job of each priority.
+    /// For each queue and type, the earliest past `run_at`.
     pub(crate) fn oldest_ready(&mut self, now: Timestamp) -> Vec<OldestReady> {
         self.promote_delayed(now);
-        let oldest = |ranks: &BTreeSet<Rank>| {
-            let mut firsts = Vec::new();
-            let mut next = ranks.first();
-            while let Some(&(priority, run_at, _)) = next {
-                firsts.push(run_at);
-                let last = (priority, Timestamp(i64::MAX), JobId(uuid::Uuid::max()));
-                next = ranks.range((Bound::Excluded(last), Bound::Unbounded)).next();
-            }
-            firsts.into_iter().min()
-        };
-        let of_place = |((queue, job_type), ranks): (&Place, &BTreeSet<Rank>)| {
-            Some(OldestReady { queue: queue.clone(), job_type: job_type.clone(), since: oldest(ranks)? })
-        };
-        self.ready.iter().filter_map(of_place).collect()
+        let oldest = self.claims.oldest().into_iter();
+        oldest.map(|((queue, job_type), since)| OldestReady { queue, job_type, since }).collect()
     }
 
     /// Jobs with an overdue clock, most overdue first.
@@ -365,59 +362,6 @@ pub(crate) fn counts(keys: impl Iterator<Item = (CountKey, u64)>) -> Vec<Count> 
     .collect()
 }
 
-/// Removes an entry of a place, and the place with its last entry. Returns whether the entry existed.
-fn remove_from<T: Ord>(places: &mut BTreeMap<Place, BTreeSet<T>>, place: &Place, entry: &T) -> bool {
-    let Some(entries) = places.get_mut(place) else { return false };
-    let existed = entries.remove(entry);
-    if entries.is_empty() {
-        places.remove(place);
-    }
-    existed
-}
-
-impl CountKey {
-    fn place(&self) -> Place {
-        (self.queue.clone(), self.job_type.clone())
-    }
-}
-
-impl BusyJob {
-    fn of(job: &Job) -> Self {
-        Self {
-            key: Arc::new(count_key(job)),
-            clock: job.next_clock(),
-            worker: job.lease.as_ref().map(|lease| lease.worker.clone()),
-            is_waiting: job.phase == Phase::Waiting,
-        }
-    }
-}
-
-impl ReadyJob {
-    fn of(job: &Job) -> Self {
-        Self {
-            id: job.id(),
-            key: Arc::new(count_key(job)),
-            priority: job.priority(),
-            run_at: job.run_at,
-            clock: job.next_clock(),
-        }
-    }
-
-    fn rank(&self) -> Rank {
-        (Reverse(self.priority), self.run_at, self.id)
-    }
-}
-
-impl LiveJob {
-    fn rank(&self) -> Rank {
-        match self {
-            Self::Complete(job) => (Reverse(job.priority()), job.run_at, job.id()),
-            Self::Indexed(ready) => ready.rank(),
-            Self::IndexedBusy(_) => unreachable!("only ready jobs have a rank"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, Reader, When};
@@ -445,6 +389,7 @@ mod tests {
             links: Links::default(),
             key: CreationKey::None,
             flow: FlowKeys::default(),
+            is_limited: true,
             reader: Reader::default(),
             throttled: None,
         };
@@ -474,7 +419,7 @@ mod tests {
         let after = |ms| Timestamp(NOW.at.0 + ms);
         let of = |queue: &str| ClaimFilter { queues: Some([queue.into()].into()), types: None };
         let any = ClaimFilter::default();
-        assert_eq!(live.later.len(), 3, "one index for each queue and type");
+        assert_eq!(live.claims.delayed_places(), 3, "one index for each queue and type");
         let mut next_run = |filter: ClaimFilter, now| {
             let found = live.ready_jobs(&[filter], &BTreeSet::new(), 9, now);
             found.iter().find_map(|place| place.next_run)
@@ -483,13 +428,31 @@ mod tests {
         assert_eq!(next_run(of("a"), NOW.at), Some(after(703)));
         assert_eq!(next_run(of("a"), after(703)), Some(after(706)), "later than now");
         assert_eq!(next_run(of("d"), NOW.at), None);
-        let claimable = live.claimable(&any, &BTreeSet::new(), 999, after(706));
+        let claimable = live.claimable(&any, &BTreeSet::new(), &[999], after(706));
         assert_eq!(claimable.len(), 6, "those whose time has passed, of every queue");
         let rest: Vec<_> = live.jobs().map(|job| job.id()).collect();
         for id in rest {
             live.remove(id);
         }
-        assert!(live.later.is_empty() && live.ready.is_empty());
+        assert!(live.claims.is_empty());
+    }
+
+    #[test]
+    fn a_process_with_little_memory_keeps_fewer_jobs_completely() {
+        let mut live = Live::bounded();
+        for job in three_queues(usize::MAX).jobs() {
+            live.put(Arc::clone(job));
+        }
+        assert_eq!(live.jobs().count(), 300);
+        live.limit_memory(100 * 600 * READY_SHARE);
+        let again: Vec<_> = live.jobs().cloned().collect();
+        for job in again {
+            live.put(job);
+        }
+        assert!((50..=100).contains(&live.jobs().count()), "{}", live.jobs().count());
+        assert_eq!(live.counts().iter().map(|count| count.count).sum::<u64>(), 300);
+        live.limit_memory(usize::MAX);
+        assert_eq!((live.ready_bytes_max, live.busy_bytes_max), (READY_BYTES_MAX, BUSY_BYTES_MAX));
     }
 
     #[test]
@@ -510,7 +473,12 @@ mod tests {
         for id in ids(&all) {
             some.remove(id);
         }
-        assert!(some.jobs.is_empty() && some.counts.is_empty() && some.clocks.is_empty());
+        assert!(
+            some.jobs().next().is_none()
+                && some.jobs.busy.is_empty()
+                && some.counts.is_empty()
+                && some.clocks.is_empty()
+        );
         assert_eq!(some.busy_bytes, 0);
     }
 
@@ -520,20 +488,20 @@ mod tests {
         let (any, none, late) = (ClaimFilter::default(), BTreeSet::new(), Timestamp(NOW.at.0 + 900));
         assert!(some.jobs().count() < 50 && all.jobs().count() == 300);
         assert_eq!(some.counts(), all.counts());
-        let claimable = all.claimable(&any, &none, 999, late);
-        assert_eq!(some.claimable(&any, &none, 999, late), claimable);
+        let claimable = all.claimable(&any, &none, &[999], late);
+        assert_eq!(some.claimable(&any, &none, &[999], late), claimable);
         assert_eq!(some.oldest_ready(late), all.oldest_ready(late));
-        for id in &claimable {
-            some.remove(*id);
-            all.remove(*id);
+        for candidate in &claimable {
+            some.remove(candidate.id);
+            all.remove(candidate.id);
         }
         assert_eq!(some.counts(), all.counts());
         assert_eq!(some.due(Deadline(i64::MAX), 999), all.due(Deadline(i64::MAX), 999));
         let later = Timestamp(NOW.at.0 + 1000);
-        for id in some.claimable(&any, &none, 999, later) {
-            some.remove(id);
+        for candidate in some.claimable(&any, &none, &[999], later) {
+            some.remove(candidate.id);
         }
-        assert!(some.jobs.is_empty() && some.ready.is_empty() && some.later.is_empty());
+        assert!(some.jobs().next().is_none() && some.jobs.ready.is_empty() && some.claims.is_empty());
         assert!(some.counts.is_empty() && some.clocks.is_empty() && some.ready_bytes == 0);
     }
 }

@@ -14,6 +14,9 @@ const FIRST_EVENTS: usize = 2 * PAGE_BYTES_MAX / EVENT_BYTES_MAX;
 /// Lines of the first portion of a log: they fit into a page, however long they are.
 const FIRST_LINES: usize = PAGE_BYTES_MAX / LOG_LINE_BYTES_MAX;
 
+/// Bytes of a page that is kept until a reader, who may stall, has received it.
+const KEPT_BYTES_MAX: usize = 256 << 10;
+
 /// A page with fewer rows than asked for, if those have many bytes.
 #[derive(Clone, Debug)]
 pub struct BoundedPage<T> {
@@ -26,6 +29,7 @@ pub struct BoundedPage<T> {
 #[derive(Debug)]
 struct PageSize {
     limit: usize,
+    bytes_max: usize,
     /// Rows of the first portion.
     first: usize,
     rows: usize,
@@ -38,7 +42,15 @@ struct PageSize {
 
 impl PageSize {
     fn new(limit: usize) -> Self {
-        Self { limit, first: FIRST_ROWS, rows: 0, bytes: 0, is_last: false, is_full: false }
+        Self {
+            limit,
+            bytes_max: PAGE_BYTES_MAX,
+            first: FIRST_ROWS,
+            rows: 0,
+            bytes: 0,
+            is_last: false,
+            is_full: false,
+        }
     }
 
     /// How many rows to read next, if any: as many as fit if they are like the others.
@@ -48,14 +60,14 @@ impl PageSize {
         }
         let fitting = match self.rows {
             0 => self.first,
-            rows => PAGE_BYTES_MAX.saturating_sub(self.bytes) / (self.bytes / rows).max(1) + 1,
+            rows => self.bytes_max.saturating_sub(self.bytes) / (self.bytes / rows).max(1) + 1,
         };
         Some(fitting.min(self.limit - self.rows))
     }
 
     /// Whether a row fits into the page. The first one always does.
     fn take(&mut self, bytes: usize) -> bool {
-        self.is_full = self.rows > 0 && self.bytes + bytes > PAGE_BYTES_MAX;
+        self.is_full = self.rows > 0 && self.bytes + bytes > self.bytes_max;
         if !self.is_full {
             self.rows += 1;
             self.bytes += bytes;
@@ -136,6 +148,23 @@ impl Store {
         Ok(BoundedPage { rows, has_more: size.has_more() })
     }
 
+    /// Like [`Store::telemetry`], limited in bytes.
+    pub async fn telemetry_page(
+        &self,
+        id: JobId,
+        mut skipped: u64,
+        limit: usize,
+    ) -> Result<BoundedPage<Telemetry>> {
+        let (mut size, mut rows) = (PageSize::new(limit), Vec::new());
+        while let Some(limit) = size.portion() {
+            let found = self.telemetry(id, skipped, limit).await?;
+            size.is_last = found.len() < limit;
+            skipped += found.len() as u64;
+            rows.extend(found.into_iter().take_while(|line| size.take(line.bytes())));
+        }
+        Ok(BoundedPage { rows, has_more: size.has_more() })
+    }
+
     /// All events of a job, notes after the numbered ones. Not limited: only for jobs that are known to have few.
     pub async fn whole_history(&self, id: JobId) -> Result<Vec<Event>> {
         let mut events = self.history(id, 0, usize::MAX >> 1).await?;
@@ -144,8 +173,27 @@ impl Store {
     }
 
     /// Like [`Store::events`], limited in bytes.
-    pub async fn journal_page(&self, mut after: Position, limit: usize) -> Result<BoundedPage<JournalEntry>> {
-        let (mut size, mut rows) = (PageSize::new(limit), Vec::new());
+    pub async fn journal_page(&self, after: Position, limit: usize) -> Result<BoundedPage<JournalEntry>> {
+        self.journal_portion(after, PageSize::new(limit)).await
+    }
+
+    /// Like [`Store::journal_page`], with at most 256 KiB, or one event: for streams, which keep a page for as long as their
+    /// reader stalls.
+    pub async fn short_journal_page(
+        &self,
+        after: Position,
+        limit: usize,
+    ) -> Result<BoundedPage<JournalEntry>> {
+        let size = PageSize { bytes_max: KEPT_BYTES_MAX, first: FIRST_EVENTS, ..PageSize::new(limit) };
+        self.journal_portion(after, size).await
+    }
+
+    async fn journal_portion(
+        &self,
+        mut after: Position,
+        mut size: PageSize,
+    ) -> Result<BoundedPage<JournalEntry>> {
+        let mut rows = Vec::new();
         while let Some(limit) = size.portion() {
             let found = self.events(after, limit).await?;
             size.is_last = found.len() < limit;

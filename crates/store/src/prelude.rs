@@ -11,12 +11,14 @@ pub(crate) use tenure_core::fold::Record;
 pub(crate) use tenure_core::id::{
     Fence, JobId, LifecycleName, Name, Position, QueueName, StateName, TypeName, UserId, WorkerId,
 };
+pub(crate) use tenure_core::intake::{IntakeRecord, PendingRequest};
 pub(crate) use tenure_core::job::{Job, LifecycleRef, Links, Spec, Stage};
 pub(crate) use tenure_core::lifecycle::{Outcome, Phase};
 pub(crate) use tenure_core::limits;
 pub(crate) use tenure_core::node::NodeRecord;
 pub(crate) use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 pub(crate) use tenure_core::session::Session;
+pub(crate) use tenure_core::statistics::{PeriodCounts, PeriodId, Resolution, Series};
 pub(crate) use tenure_core::time::{Deadline, Millis, Now, Timestamp};
 pub(crate) use tenure_core::worker::WorkerRecord;
 pub(crate) use tenure_core::working_set::{Changes, KeyRecord, Reads, WorkingSet};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::prelude::*;
 use crate::{
-    AccountSums, CompletedJob, Count, Gauges, JournalEntry, ReadyJobs, Result, Scanned, Store, StoreError,
+    AccountSums, CompletedJob, Count, Gauges, JournalEntry, ReadyJobs, ResourceFilter, ResourceReport,
+    Result, Scanned, SequenceFilter, SequenceReport, Store, StoreError, WaitReport,
 };
 
 /// The list of queries: variant, method, arguments, answer, and how both databases answer it:
@@ -29,7 +30,14 @@ macro_rules! queries {
             /// The ready jobs that one of the filters admits, in queues that are not paused. Counts are exact up to `limit`.
             /// The earliest `next_run` of all is exact; other queues and types may lack theirs.
             ReadyJobs = ready_jobs(filters: Vec<ClaimFilter>, limit: usize) -> Vec<ReadyJobs> [store];
-            /// For `verify`: all records of the jobs after an id, in id order.
+            /// The declared resources after a name, or one, with their busiest buckets, or that of a key.
+            Resources = resources(filter: ResourceFilter) -> Vec<ResourceReport> [store];
+            /// Sequences with unfinished jobs, and halted ones, in order of type and key.
+            Sequences = sequences(filter: SequenceFilter) -> Vec<SequenceReport> [store];
+            /// What flow control makes an unfinished job wait for.
+            Waits = waits(id: JobId) -> Vec<WaitReport> [store];
+            /// For `verify`: all records of the jobs after an id, in id order. A page that has fewer jobs, because they have many bytes, has
+            /// at least one if there is one.
             Scan = scan(after: Option<JobId>, limit: usize) -> Vec<Scanned> [store];
             /// For `verify`: accounts after a user with the sums of their ledgers; also users that have only one of the two.
             ScanAccounts = scan_accounts(after: Option<UserId>, limit: usize) -> Vec<AccountSums> [store];
@@ -46,8 +54,8 @@ macro_rules! queries {
             Account = account(user: UserId) -> Account [function];
             /// Storage paths of objects that are due for deletion.
             AssetGarbage = asset_garbage(limit: usize) -> Vec<String> [function];
-            /// Whether pruning has something to do: an expired key, line of telemetry, worker or session, or on PostgreSQL many
-            /// changes of counts that are not merged.
+            /// Whether pruning has something to do: an expired key, line of telemetry, worker or session, or on PostgreSQL old
+            /// changes of the journal.
             HasExpired = has_expired() -> bool [function];
             /// By id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
             Automations = automations(kind: AutomationKind) -> Vec<Automation> [function];
@@ -57,6 +65,14 @@ macro_rules! queries {
             Workers = workers() -> Vec<WorkerRecord> [function];
             /// Last seen first; at most [`crate::NODES_MAX`].
             Nodes = nodes() -> Vec<NodeRecord> [function];
+            /// The periods of a series that begin from one time on and before another, in order. Periods in which nothing happened
+            /// are not there.
+            Statistics = statistics(
+                resolution: Resolution,
+                series: Series,
+                from: Timestamp,
+                before: Timestamp
+            ) -> Vec<(Timestamp, PeriodCounts)> [function];
             /// The numbered events of a job after number `after`, in order. [`Store::history_page`] is limited in bytes, too.
             History = history(id: JobId, after: u64, limit: usize) -> Vec<Event> [statement codec::event];
             /// The events of a job that have no number, without the first `skipped`, in order.
@@ -76,7 +92,10 @@ macro_rules! queries {
             Finished = finished(since: Timestamp, limit: usize) -> Vec<Arc<Job>> [statement codec::job];
             /// Log lines after number `after`.
             Logs = logs(job: JobId, after: u64, limit: usize) -> Vec<LogLine> [statement records::log_line];
-            Telemetry = telemetry(job: JobId) -> Vec<Telemetry> [statement records::telemetry];
+            /// A job's telemetry without the first `skipped` lines, in order. [`Store::telemetry_page`] is limited in bytes, too.
+            Telemetry = telemetry(job: JobId, skipped: u64, limit: usize) -> Vec<Telemetry> [statement records::telemetry];
+            /// A job's last lines of telemetry, newest first.
+            LastTelemetry = last_telemetry(job: JobId, limit: usize) -> Vec<Telemetry> [statement records::telemetry];
             /// Ledger lines after row `after`, each with its row number.
             Ledger = ledger(user: UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)> [statement records::ledger_line];
             /// Accounts after a user, ordered by user.
@@ -97,6 +116,10 @@ macro_rules! queries {
             /// Newest first, optionally before one.
             Assets = assets(job: JobId, before: Option<AssetId>, limit: usize) -> Vec<Asset> [statement records::asset];
             Asset = asset(id: AssetId) -> Option<Asset> [statement records::asset];
+            /// What became of a request in SQL that created no job.
+            IntakeRecord = intake_record(id: JobId) -> Option<IntakeRecord> [statement records::intake_record];
+            /// Refused requests for jobs, of a user or of all, newest first, optionally before one.
+            Refusals = refusals(user: Option<UserId>, before: Option<JobId>, limit: usize) -> Vec<IntakeRecord> [statement records::intake_record];
             Worker = worker(name: WorkerId) -> Option<WorkerRecord> [statement records::worker];
         }
     };

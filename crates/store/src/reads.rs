@@ -49,14 +49,6 @@ impl Dialect {
             Self::Postgres => format!("${n}"),
         }
     }
-
-    /// The predicates of the indexes over ready jobs and over other unfinished jobs.
-    pub(crate) fn live(self) -> [&'static str; 2] {
-        match self {
-            Self::Sqlite => ["s.completed_at is null"; 2],
-            Self::Postgres => ["s.ready", "not s.ready and s.completed_at is null"],
-        }
-    }
 }
 
 type Decode<T> = fn(&mut RowReader<'_>) -> Result<T>;
@@ -204,6 +196,18 @@ pub(crate) async fn due_automations(
 
 pub(crate) async fn workers(store: &impl Database) -> Result<Vec<WorkerRecord>> {
     query(store, statement!("workers"), vec![WORKERS_MAX.into()], records::worker).await
+}
+
+pub(crate) async fn statistics(
+    store: &impl Database,
+    resolution: Resolution,
+    series: Series,
+    from: Timestamp,
+    before: Timestamp,
+) -> Result<Vec<(Timestamp, PeriodCounts)>> {
+    let (kind, name) = (series.kind().into(), series.name().into());
+    let values = vec![resolution.as_str().into(), kind, name, from.into(), before.into()];
+    query(store, statement!("statistics"), values, |row| Ok((row.get()?, records::period_counts(row)?))).await
 }
 
 pub(crate) async fn nodes(store: &impl Database) -> Result<Vec<NodeRecord>> {

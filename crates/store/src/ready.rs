@@ -1,6 +1,9 @@
 //! Ready jobs by queue and type: which waiting claims are woken, and when.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use tenure_core::flow::FlowRecord;
 
 use crate::prelude::*;
 
@@ -16,12 +19,28 @@ pub struct ReadyJobs {
 }
 
 impl ReadyJobs {
-    /// The jobs that became ready in a batch that was decided at `now`.
+    /// The jobs that became ready in a batch that was decided at `now`, and still are.
     pub fn of_commit(set: &WorkingSet, now: Timestamp) -> Vec<Self> {
         let became_ready = |event: &&Event| event.seq.is_some() && event.facts.phase() == Phase::Ready;
         let events = set.changes.appended.events.iter().filter(became_ready);
         let jobs = events.map(|event| &set.jobs[&event.job_id]);
-        jobs.filter(|job| job.run_at != Timestamp::NEVER).map(|job| Self::of_job(job, now)).collect()
+        let is_ready = |job: &&Arc<Job>| job.phase == Phase::Ready && job.run_at != Timestamp::NEVER;
+        jobs.filter(is_ready).map(|job| Self::of_job(job, now)).collect()
+    }
+
+    /// Whether a batch may have made jobs claimable that did not become ready in it: it resumed a queue, freed a resource, let a
+    /// sequence go on, or changed what flow control permits.
+    pub fn admits_others(set: &WorkingSet) -> bool {
+        let changes = &set.changes;
+        let resumed = changes.upserted.queues.values().any(|paused| !paused);
+        let is_token = |record: &Option<FlowRecord>| matches!(record, Some(FlowRecord::Level(..)));
+        let ends = |event: &Event| event.facts.lease_end.is_some() || event.facts.phase().is_final();
+        resumed
+            || !changes.upserted.flow.values().all(is_token)
+            || changes.appended.events.iter().filter(|event| ends(event)).any(|event| {
+                let flow = set.jobs[&event.job_id].flow();
+                !flow.resources.is_empty() || flow.sequence.is_some()
+            })
     }
 
     fn of_job(job: &Job, now: Timestamp) -> Self {

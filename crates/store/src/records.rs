@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::api_key::{KeyDetails, Role};
+use tenure_core::flow::{FlowKeys, FlowRecord, FlowRecordId, FlowRecordKind};
 use tenure_core::json::Json;
 use uuid::Uuid;
 
@@ -44,7 +45,37 @@ pub(crate) fn ready_job(row: &mut RowReader<'_>) -> Result<ReadyJob> {
             queue: row.name()?,
             state: row.name()?,
         }),
+        is_new: row.get::<Int4>()?.0 <= 1,
+        flow: flow_keys(row.get()?)?,
     })
+}
+
+/// The keys of a job; null in jobs without any.
+fn flow_keys(text: Option<String>) -> Result<Arc<FlowKeys>> {
+    let parsed = text.map(|text| serde_json::from_str::<FlowKeys>(&text)).transpose();
+    let parsed = parsed.map_err(|error| corrupt("jobs", "flow", &error.to_string()))?;
+    Ok(parsed.map_or_else(FlowKeys::none, FlowKeys::shared))
+}
+
+/// A record of flow control.
+pub(crate) fn flow_record(row: &mut RowReader<'_>) -> Result<FlowRecord> {
+    let (kind, name, key): (String, String, String) = (row.get()?, row.get()?, row.get()?);
+    let (body, expires_at): (String, Option<Timestamp>) = (row.get()?, row.get()?);
+    let corrupt = || corrupt("flow_records", format!("{kind} {name} {key}"), "body");
+    let id: FlowRecordId = (FlowRecordKind::parse(&kind).ok_or_else(corrupt)?, name.clone(), key.clone());
+    FlowRecord::parse(&id, &body, expires_at).ok_or_else(corrupt)
+}
+
+pub(crate) fn flow_record_columns<'a>(row: &mut impl ColumnWriter<'a, &'a FlowRecord>) {
+    row.with(|record| record.id().0.as_str())
+        .with(|record| record.id().1)
+        .with(|record| record.id().2)
+        .with(|record| text(&record.body()))
+        .with(FlowRecord::expires_at);
+}
+
+pub(crate) fn flow_record_id_columns<'a>(row: &mut impl ColumnWriter<'a, &'a FlowRecordId>) {
+    row.with(|(kind, ..)| kind.as_str()).with(|(_, name, _)| name.as_str()).with(|(_, _, key)| key.as_str());
 }
 
 pub(crate) fn completed_job(row: &mut RowReader<'_>) -> Result<CompletedJob> {
@@ -290,6 +321,32 @@ pub(crate) fn session_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a Name, &'a
         .with(|(_, session)| text(session));
 }
 
+pub(crate) fn intake_record(row: &mut RowReader<'_>) -> Result<IntakeRecord> {
+    serde_json::from_str(row.get()?).map_err(|error| corrupt("intake_records", "body", &error.to_string()))
+}
+
+pub(crate) fn intake_record_columns<'a>(row: &mut impl ColumnWriter<'a, &'a IntakeRecord>) {
+    row.with(|record| record.id.0)
+        .with(IntakeRecord::is_refused_job)
+        .with(|record| record.user_id.as_deref())
+        .with(|record| record.job_type.as_str())
+        .with(|record| record.queue.as_deref())
+        .with(|record| record.correlation_id.as_deref())
+        .with(|record| record.keep_until)
+        .with(text);
+}
+
+pub(crate) fn pending_request(row: &mut RowReader<'_>) -> Result<PendingRequest> {
+    Ok(PendingRequest {
+        id: job_id(row)?,
+        job_type: row.name()?,
+        queue: row.optional_name()?,
+        user_id: row.optional_name()?,
+        correlation_id: row.optional_text()?,
+        requested_at: row.get()?,
+    })
+}
+
 pub(crate) fn asset(row: &mut RowReader<'_>) -> Result<Asset> {
     Ok(Asset {
         id: AssetId(row.get()?),
@@ -361,6 +418,38 @@ pub(crate) fn worker_columns<'a>(row: &mut impl ColumnWriter<'a, &'a WorkerRecor
         .with(|worker| worker.credential.as_deref())
         .with(|worker| worker.seen_at)
         .with(|worker| worker.connection);
+}
+
+pub(crate) fn period(row: &mut RowReader<'_>) -> Result<(PeriodId, PeriodCounts)> {
+    let (resolution, kind, name): (&str, &str, &str) = (row.get()?, row.get()?, row.get()?);
+    let corrupt = |why| corrupt("statistics", format!("{resolution} {kind} {name}"), why);
+    let id = PeriodId {
+        resolution: Resolution::parse(resolution).ok_or_else(|| corrupt("resolution"))?,
+        series: Series::parse(kind, name).ok_or_else(|| corrupt("series"))?,
+        start: row.get()?,
+    };
+    Ok((id, period_counts(row)?))
+}
+
+pub(crate) fn period_counts(row: &mut RowReader<'_>) -> Result<PeriodCounts> {
+    let body: &str = row.get()?;
+    serde_json::from_str(body).map_err(|error| corrupt("statistics", body, &error.to_string()))
+}
+
+pub(crate) fn period_id_columns<'a>(row: &mut impl ColumnWriter<'a, &'a PeriodId>) {
+    row.with(|id| id.resolution.as_str())
+        .with(|id| id.series.kind())
+        .with(|id| id.series.name())
+        .with(|id| id.start);
+}
+
+pub(crate) fn period_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a PeriodId, &'a PeriodCounts)>) {
+    row.with(|(id, _)| id.resolution.as_str())
+        .with(|(id, _)| id.series.kind())
+        .with(|(id, _)| id.series.name())
+        .with(|(id, _)| id.start)
+        .with(|(_, counts)| text(counts))
+        .with(|(id, _)| id.expires_at());
 }
 
 pub(crate) fn node(row: &mut RowReader<'_>) -> Result<NodeRecord> {

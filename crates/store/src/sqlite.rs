@@ -4,12 +4,15 @@
 //! and events, and commits: one fsync for each batch. Commands that arrive meanwhile form the next batch.
 //! Readers use separate connections and never wait for the writer.
 
+mod backup;
 mod checkpoint;
 mod clock;
 mod files;
+mod inspect;
 mod load;
 mod read;
 mod reserve;
+mod restore;
 mod rows;
 mod scan;
 mod write;
@@ -27,10 +30,13 @@ use crate::live::Live;
 use crate::prelude::*;
 use crate::tables::FoundRows;
 use crate::{Decide, Result, StoreError};
+pub use backup::{BackupError, BackupSummary, back_up};
 use checkpoint::{Checkpointer, ReadGate};
 use clock::FileClock;
 use files::Files;
+pub use inspect::inspect_folder;
 use reserve::Reserve;
+pub use restore::Restoration;
 pub(crate) use rows::get;
 
 /// Concurrent readers.
@@ -64,6 +70,8 @@ struct Writer {
     names: Interner,
     paused: std::collections::BTreeSet<QueueName>,
     position: Position,
+    /// When the store was restored from a backup; 0 if never.
+    restored_at: Timestamp,
     reads: Arc<ReadGate>,
     reserve: Reserve,
     /// Set when the outcome of a commit is unknown: nothing is written after that.
@@ -102,6 +110,7 @@ impl SqliteStore {
             names,
             paused: load::paused(&connection)?,
             position: load::last_position(&connection)?,
+            restored_at: restore::restored_at(&connection)?,
             reads: Arc::clone(&reads),
             reserve: Reserve::take(files.folder()),
             doubt: None,
@@ -203,6 +212,7 @@ impl Writer {
         }
         let now = self.clock().now();
         let mut set = self.load(reads, now)?;
+        set.restored_at = self.restored_at;
         let found = FoundRows::of(&set);
         decide(&mut set, now);
         if set.changes.is_empty() { Ok(()) } else { self.write(set, &found, now) }

@@ -13,15 +13,16 @@ use crate::reads::{Statement, statement};
 use crate::records::*;
 use crate::row::{ColumnWriter, RowReader};
 
-pub(crate) const SQLITE_MIGRATIONS: [Migration; 12] = migrations! {
+pub(crate) const SQLITE_MIGRATIONS: [Migration; 15] = migrations! {
     "sqlite" "0001_foundation" "0002_callers" "0003_assets" "0004_orders" "0005_nodes" "0006_connections" "0007_retention"
-    "0008_rowids" "0009_audit_details" "0010_key_scopes" "0011_sessions" "0012_flow"
+    "0008_rowids" "0009_audit_details" "0010_key_scopes" "0011_sessions" "0012_flow" "0013_flow_records"
+    "0014_intake" "0015_statistics"
 };
 
-pub(crate) const POSTGRES_MIGRATIONS: [Migration; 13] = migrations! {
+pub(crate) const POSTGRES_MIGRATIONS: [Migration; 17] = migrations! {
     "postgres" "0001_foundation" "0002_commits" "0003_callers" "0004_assets" "0005_orders" "0006_nodes" "0007_connections"
     "0008_clock_ahead" "0009_audit_details" "0010_key_scopes" "0011_sessions" "0012_live_counts"
-    "0013_flow"
+    "0013_flow" "0014_journal" "0015_flow_records" "0016_intake" "0017_statistics"
 };
 
 /// Adds a row to the working set.
@@ -54,7 +55,7 @@ pub(crate) trait TableWriter<'a> {
     ) -> Result<()>;
 }
 
-/// Loads what `reads` names. PostgreSQL locks API keys, then automations.
+/// Loads what `reads` names.
 pub(crate) fn load<'a>(tables: &mut impl TableReader<'a>, reads: &'a Reads) -> Result<()> {
     let all_keys = reads.api_keys.then_some(());
     tables.load(
@@ -86,14 +87,22 @@ pub(crate) fn load<'a>(tables: &mut impl TableReader<'a>, reads: &'a Reads) -> R
         set.assets.entry(found.job_id).or_default().push(found);
         Ok(())
     })?;
+    tables.load(statement!("load_intake_records"), &reads.intake_records, job_id_columns, |set, row| {
+        let record = intake_record(row)?;
+        set.intake_records.insert(record.id, record);
+        Ok(())
+    })?;
+    tables.load(statement!("load_statistics"), &reads.statistics, period_id_columns, |set, row| {
+        set.statistics.extend([period(row)?]);
+        Ok(())
+    })?;
     tables.load(statement!("load_garbage"), &reads.garbage, path_columns, |set, row| {
         set.garbage.insert(row.get()?, row.get()?);
         Ok(())
     })
 }
 
-/// The rows that existed when a batch began, which are updated. The others are inserted: on PostgreSQL, a row that another
-/// batch has inserted meanwhile is a conflict, and the batch is decided again.
+/// The rows that existed when a batch began, which are updated. The others are inserted.
 #[derive(Debug, Default)]
 pub(crate) struct FoundRows {
     api_keys: BTreeSet<Name>,
@@ -141,8 +150,12 @@ pub(crate) fn write<'a>(
     tables.put(statement!("insert_lifecycle"), lifecycles, lifecycle_columns)?;
     write_callers(tables, set, found)?;
     write_automations(tables, set, found)?;
+    write_flow(tables, changes)?;
     write_nodes(tables, changes)?;
+    let periods = changes.upserted.statistics.iter().map(|id| (id, &set.statistics[id]));
+    tables.put(statement!("put_statistics"), periods, period_columns)?;
     write_assets(tables, changes)?;
+    tables.put(statement!("insert_intake_record"), changes.intake.records.values(), intake_record_columns)?;
     prune(tables, changes.prune)
 }
 
@@ -200,6 +213,14 @@ fn write_automations<'a>(
     tables.put(statement!("remove_automation"), gone, automation_id_columns)
 }
 
+/// Records of flow control.
+fn write_flow<'a>(tables: &mut impl TableWriter<'a>, changes: &'a Changes) -> Result<()> {
+    let records = &changes.upserted.flow;
+    tables.put(statement!("put_flow_record"), records.values().flatten(), flow_record_columns)?;
+    let removed = records.iter().filter(|(_, record)| record.is_none()).map(|(id, _)| id);
+    tables.put(statement!("remove_flow_record"), removed, flow_record_id_columns)
+}
+
 /// Nodes, of which those that were not seen for long are deleted.
 fn write_nodes<'a>(tables: &mut impl TableWriter<'a>, changes: &'a Changes) -> Result<()> {
     let nodes = &changes.upserted.nodes;
@@ -227,6 +248,10 @@ fn prune<'a>(tables: &mut impl TableWriter<'a>, now: Option<Timestamp>) -> Resul
     tables.put(statement!("prune_telemetry"), now, time_columns)?;
     tables.put(statement!("prune_keys"), now, time_columns)?;
     tables.put(statement!("prune_sessions"), now, time_columns)?;
+    tables.put(statement!("prune_flow_records"), now, time_columns)?;
+    tables.put(statement!("purge_refused_events"), now, time_columns)?;
+    tables.put(statement!("prune_intake_records"), now, time_columns)?;
+    tables.put(statement!("prune_statistics"), now, time_columns)?;
     let unseen_since = now.map(|now| Timestamp(now.0 - limits::WORKER_UNSEEN_MS_MAX as i64));
     tables.put(statement!("prune_workers"), unseen_since, time_columns)
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::SystemTime;
 
 /// Builds the same features as `cargo xtask test`, so that no dependency is compiled twice.
-const BUILD: &str = "cargo build --workspace --bins --examples";
+const BUILD: &str = "cargo build --workspace --all-features --bins --examples";
 
 /// The path of the binary under test.
 pub fn tenure() -> &'static Path {

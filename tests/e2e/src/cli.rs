@@ -118,6 +118,15 @@ impl CliServer {
         self.folder.path()
     }
 
+    /// Copies a built-in lifecycle file into the folder, and returns its text.
+    pub fn copy_lifecycle(&self, name: &str) -> String {
+        let source = std::fs::read_to_string(xtask::cargo::root().join("lifecycles").join(name)).unwrap();
+        let folder = self.path().join("lifecycles");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(name), &source).unwrap();
+        source
+    }
+
     /// Sends SIGTERM and waits; the exit code.
     pub fn stop(&mut self) -> Option<i32> {
         self.process.terminate().unwrap().code()

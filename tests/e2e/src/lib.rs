@@ -1,5 +1,5 @@
 //! Harness of the end-to-end tests: starts the real `tenure` binary on either store and talks to it over HTTP, over
-//! Socket.IO, through the command line, in a terminal and in a browser.
+//! Socket.IO, through the command line, as an MCP client, in a terminal and in a browser.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
@@ -9,6 +9,8 @@ mod calls;
 pub mod cli;
 mod http;
 mod json;
+pub mod mcp;
+mod past;
 mod postgres;
 mod random;
 mod screen;
@@ -27,7 +29,8 @@ pub use json::{
     assert_field_names, assert_fields, column, field_names, find, id, merged, millis, path, rows,
     sorted_words,
 };
-pub use postgres::new_database;
+pub use past::{PastMinute, server_with_past};
+pub use postgres::{new_database, server_url};
 pub use random::SeededRandom;
 pub use server::Server;
 pub use setup::{

@@ -22,7 +22,7 @@ pub async fn new_database() -> String {
 }
 
 /// The server that `cargo xtask test` started, or one that ends with this process.
-fn server_url() -> String {
+pub fn server_url() -> String {
     static SERVER: LazyLock<Mutex<Scratch>> = LazyLock::new(|| {
         Mutex::new(Scratch::start().expect("PostgreSQL is installed: `cargo xtask install` installs it"))
     });

@@ -75,7 +75,12 @@ impl SocketClient {
 
     /// Connects with these transports.
     pub fn connect_by(&mut self, server: &Server, namespace: &str, auth: &Value, transports: &[&str]) {
-        let url = format!("{}{namespace}", server.url());
+        self.connect_to(server.url(), namespace, auth, transports);
+    }
+
+    /// Connects to a server or a load balancer at this address.
+    pub fn connect_to(&mut self, address: &str, namespace: &str, auth: &Value, transports: &[&str]) {
+        let url = format!("{address}{namespace}");
         self.command(&json!({ "connect": { "url": url, "auth": auth, "transports": transports } }));
     }
 

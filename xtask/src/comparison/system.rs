@@ -79,7 +79,7 @@ pub(super) fn modules() -> Result<PathBuf> {
     node::with("peers", NPM_PACKAGES)
 }
 
-fn build(command: &mut Command) -> Result<()> {
+pub(super) fn build(command: &mut Command) -> Result<()> {
     let status = command.status()?;
     if !status.success() {
         bail!("cargo build: {status}");
@@ -113,36 +113,19 @@ impl Running {
                 command.env("TENURE_LOG_FILTER", "warn");
                 running.tenure = Some(ServerProcess::start(command)?);
             }
-            Kind::BullMq => {
-                let mut command = Command::new("redis-server");
-                command.args(["--appendonly", "yes", "--appendfsync", "always", "--save", "", "--dir"]);
-                command.arg(data).arg("--port");
-                running.listen(command)?;
-            }
+            Kind::BullMq => running.connect(redis(data)?),
             Kind::Beanstalkd => {
                 let mut command = Command::new("beanstalkd");
                 command.args(["-f0", "-l", "127.0.0.1", "-b"]).arg(data).arg("-p");
-                running.listen(command)?;
+                running.connect(listening(command)?);
             }
             Kind::PgBoss | Kind::GraphileWorker | Kind::Awa => {}
         }
         Ok(running)
     }
 
-    /// Starts a server on a free port, which is its last argument, and waits until it accepts connections.
-    fn listen(&mut self, mut command: Command) -> Result<()> {
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        command.arg(address.port().to_string());
-        self.other = Some(Process::start(command)?);
-        self.url = format!("tcp://{address}");
-        let start = Instant::now();
-        while TcpStream::connect(address).is_err() {
-            if start.elapsed() > START_MAX {
-                bail!("{} does not listen", self.system.name);
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
+    fn connect(&mut self, (process, url): (Process, String)) {
+        (self.other, self.url) = (Some(process), url);
     }
 
     /// What the program connects to.
@@ -176,13 +159,37 @@ impl Running {
     }
 }
 
+/// A Redis whose answers follow the fsync of its log, and its URL.
+pub(super) fn redis(data: &Path) -> Result<(Process, String)> {
+    let mut command = Command::new("redis-server");
+    command.args(["--appendonly", "yes", "--appendfsync", "always", "--save", "", "--dir"]);
+    command.arg(data).arg("--port");
+    listening(command)
+}
+
+/// Starts a server on a free port, which is its last argument, and waits until it accepts connections.
+fn listening(mut command: Command) -> Result<(Process, String)> {
+    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    command.arg(address.port().to_string());
+    let name = command.get_program().to_string_lossy().into_owned();
+    let process = Process::start(command)?;
+    let start = Instant::now();
+    while TcpStream::connect(address).is_err() {
+        if start.elapsed() > START_MAX {
+            bail!("{name} does not listen");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok((process, format!("tcp://{address}")))
+}
+
 fn psql(url: &str) -> Command {
     let mut command = Command::new("psql");
     command.args(["--no-psqlrc", "--quiet", "--dbname", url]);
     command
 }
 
-fn release(name: &str) -> PathBuf {
+pub(super) fn release(name: &str) -> PathBuf {
     cargo::target().join("release").join(name)
 }
 

@@ -67,7 +67,7 @@ fn is_relative(target: &str) -> bool {
 }
 
 /// The path from the root; `None` outside the tree.
-fn resolved(folder: &str, path: &str) -> Option<String> {
+pub(super) fn resolved(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {

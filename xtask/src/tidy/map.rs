@@ -5,7 +5,8 @@ use super::docs::quoted;
 use super::tree::Tree;
 
 const MAP: &str = "ARCHITECTURE.md";
-const FOLDERS: &[&str] = &["crates/", "docs/", "examples/", "lifecycles/", "tests/", "xtask/"];
+const FOLDERS: &[&str] =
+    &["conformance/", "crates/", "docs/", "examples/", "lifecycles/", "tests/", "xtask/"];
 
 /// Every crate is in the map, and every crate and path in the map exists.
 pub(super) fn architecture(tree: &Tree) -> Vec<Flaw> {

@@ -2,8 +2,10 @@
 
 use super::shared::*;
 use super::{Answer, Body, Parameter};
-use crate::problem::ProblemCode::{NotFound, ValidationFailed};
-use crate::request::{NewSchedule, NewWebhook};
+use crate::problem::ProblemCode::{
+    Duplicate, GuardRejected, InsufficientCredits, NotFound, UnknownType, ValidationFailed,
+};
+use crate::request::{NewSchedule, NewWebhook, WebhookReplay};
 use crate::schema::Schema::{Page, Ref};
 use crate::schema::{NextCursor, of};
 use crate::{Schedule, Webhook};
@@ -30,6 +32,12 @@ calls! { Schedules:
     Get "/api/schedules/{id}" GetSchedule ReadSystem "Get a schedule" {
         parameters: &[SCHEDULE_ID], answers: SCHEDULE, problems: &[NotFound],
     }
+    Put "/api/schedules/{id}" ReplaceSchedule ManageSystem "Replace a schedule" {
+        about: "The times, the job and the policies become those of the body; what is absent gets its default. A paused schedule stays paused. Earlier jobs remain.",
+        parameters: &[SCHEDULE_ID],
+        body: Body::Json(of::<NewSchedule>(), r#"{"cron":"0 4 * * *","timezone":"Europe/Berlin","job":{"type":"index"}}"#),
+        answers: SCHEDULE, problems: &[NotFound, UnknownType, ValidationFailed],
+    }
     Delete "/api/schedules/{id}" DeleteSchedule ManageSystem "Delete a schedule" {
         about: "Its jobs remain.",
         parameters: &[SCHEDULE_ID],
@@ -43,6 +51,12 @@ calls! { Schedules:
     Post "/api/schedules/{id}/resume" ResumeSchedule ManageSystem "Resume a schedule" {
         about: "It continues with its next time from now on; times during the pause are skipped.",
         parameters: &[SCHEDULE_ID], answers: SCHEDULE, problems: &[NotFound, ValidationFailed],
+    }
+    Post "/api/schedules/{id}/run" RunSchedule ManageSystem "Create the job of a schedule now" {
+        about: "Its times stay, and so does a pause. With the overlap policy `skip`, it is refused while the last job is unfinished. The actor of the job's first event is the caller.",
+        parameters: &[SCHEDULE_ID, PREFER],
+        answers: CREATED,
+        problems: &[NotFound, InsufficientCredits, Duplicate, UnknownType, ValidationFailed, GuardRejected],
     }
 }
 
@@ -72,5 +86,15 @@ calls! { Webhooks:
     Post "/api/webhooks/{id}/enable" EnableWebhook ManageSystem "Enable a webhook" {
         about: "A disabled webhook continues with the first event that was not delivered.",
         parameters: &[WEBHOOK_ID], answers: WEBHOOK, problems: &[NotFound, ValidationFailed],
+    }
+    Post "/api/webhooks/{id}/disable" DisableWebhook ManageSystem "Disable a webhook" {
+        about: "Nothing is sent until it is enabled. Within a second, one more delivery may arrive; it is repeated then.",
+        parameters: &[WEBHOOK_ID], answers: WEBHOOK, problems: &[NotFound, ValidationFailed],
+    }
+    Post "/api/webhooks/{id}/replay" ReplayWebhook ManageSystem "Send events of a webhook again" {
+        about: "Sets the position back, so that every matching event after it is sent again, in order. Receivers know the events by their `webhook-id`. Events of jobs that were deleted are not sent.",
+        parameters: &[WEBHOOK_ID],
+        body: Body::Json(of::<WebhookReplay>(), r#"{"since":"1h"}"#),
+        answers: WEBHOOK, problems: &[NotFound, ValidationFailed],
     }
 }

@@ -4,7 +4,7 @@ use super::shared::*;
 use super::{Body, Header, Parameter};
 use crate::problem::ProblemCode::{
     Duplicate, GuardRejected, InsufficientCredits, InvalidTransition, LeaseConflict, NotFound,
-    PreconditionFailed, RangeNotSatisfiable, UnknownType, ValidationFailed,
+    PreconditionFailed, QueueFull, RangeNotSatisfiable, UnknownType, ValidationFailed,
 };
 use crate::request::{
     Amend, Cancel, GiveUp, JobAction, JobFilter, NewAsset, NewJob, NewJobs, NewLogLines, Signal,
@@ -12,7 +12,7 @@ use crate::request::{
 use crate::schema::Schema::{AnyOf, Json, Page, Ref, Text};
 use crate::schema::{Described as _, NextCursor, Schema, of};
 use crate::values::ANY_UUID;
-use crate::{Asset, Explanation, LogCount, LogLine};
+use crate::{Asset, Explanation, LogCount, LogLine, StreamToken};
 
 const BINARY: Schema = Json(r#"{"type":"string","format":"binary"}"#);
 const CONTENT: &str = "application/octet-stream";
@@ -21,6 +21,12 @@ const LOG_STREAM: Schema = Json(
 );
 const CONTENT_RANGE: Header =
     Header { name: "Content-Range", about: "`bytes 0-99/1234`.", required: false, schema: Text };
+const EXAMINED_JOBS: Header = Header {
+    name: "Tenure-Examined-Jobs",
+    about: "How many jobs were examined, if the query looks into jobs.",
+    required: false,
+    schema: Json(r#"{"type":"integer","minimum":0}"#),
+};
 const ASSET_EXAMPLE: &str = r#"{"id":"019a8b7f-1d00-7a31-8c5b-2f6e7d8c9b00","job_id":"019a8b7e-4c00-7d2a-9f31-5b6c7d8e9f00","user_id":"ann","asset_type":"picture","url":"/api/jobs/019a8b7e-4c00-7d2a-9f31-5b6c7d8e9f00/assets/019a8b7f-1d00-7a31-8c5b-2f6e7d8c9b00/content","storage_path":"ann/019a8b7e-4c00-7d2a-9f31-5b6c7d8e9f00/019a8b7f-1d00-7a31-8c5b-2f6e7d8c9b00/image.png","file_size":48213,"created_at":"2025-11-16T07:00:00.000Z","discarded_at":null}"#;
 const ASSET_ID: Parameter = path("asset", "The asset's id.", ANY_UUID, "");
 
@@ -30,12 +36,13 @@ calls! { Jobs:
         parameters: &[TRACEPARENT, PREFER],
         body: Body::Json(of::<NewJob>(), r#"{"type":"index","payload":{"url":"https://example.com/"},"priority":5}"#),
         answers: CREATED,
-        problems: &[InsufficientCredits, Duplicate, UnknownType, ValidationFailed, GuardRejected],
+        problems: &[InsufficientCredits, Duplicate, UnknownType, ValidationFailed, GuardRejected, QueueFull],
     }
     Get "/api/jobs" ListJobs ReadJobs "List jobs, newest first" {
-        parameters: &[LIMIT, CURSOR],
+        about: "With `q`, jobs must match the query too: terms `key:value` with alternatives separated by commas, as in `type:image error:TIMEOUT user:ada payload.order:42 state:failed,dead since:2h`. Keys: `state` (a state, outcome or phase), `type`, `queue`, `user`, `worker`, `lifecycle`, `outcome`, `phase`, `error` (a code), `correlation`, `retry_of`, `since`, `until` (a duration or a time), and `payload.NAME`. A query or filter that no index serves examines at most 10,000 jobs per page: the header says how many, and `next_cursor` continues, also after a page without jobs. With `phase=refused`: requests in SQL that were refused, newest first, filtered by type, queue, `user_id` and `correlation_id`.",
+        parameters: &[LIMIT, CURSOR, query("q", "A query.", Json(r#"{"type":"string","maxLength":1000}"#)).example(r#""state:failed,dead since:2h""#)],
         filter: Some(&JobFilter::OBJECT),
-        answers: &[ok("A page of jobs.", Page("jobs", &Ref("Job"), NextCursor::Nullable))],
+        answers: &[ok("A page of jobs.", Page("jobs", &AnyOf(&[Ref("Job"), Ref("JobRequest")]), NextCursor::Nullable)).with(&[EXAMINED_JOBS])],
     }
     Post "/api/jobs/batch" CreateJobs ManageJobs "Create up to 10,000 jobs" {
         about: "Each job is created or refused independently, and may have its own `idempotency_key`: it then behaves as if it were sent alone with that key. The header `Idempotency-Key` is for the request as a whole: the same key with another body is refused with 422 `idempotency_mismatch`, and jobs without their own key are created once for that key.",
@@ -49,7 +56,10 @@ calls! { Jobs:
         answers: &[ok("One result for each job that matched, at most 10,000 in a call.", Ref("ActionResults"))],
     }
     Get "/api/jobs/{id}" GetJob ReadJobs "Get a job" {
-        parameters: &[JOB_ID], answers: &[ok("The job.", Ref("Job"))], problems: &[NotFound],
+        about: "A job that was requested in SQL is shown from the commit on: until a node has taken it in, and if it was refused or answered with another job, it has no state.",
+        parameters: &[JOB_ID],
+        answers: &[ok("The job, or its request.", AnyOf(&[Ref("Job"), Ref("JobRequest")]))],
+        problems: &[NotFound],
     }
     Patch "/api/jobs/{id}" AmendJob ManageJobs "Change the payload, priority or time of a job" {
         about: "For jobs in ready and waiting states. The type's schema, guard, size limits and keys are checked as for a new job. The state stays, and the history gets one event, `job_amended`; unchanged values make no event. With `If-Match`, a job whose `seq` is another is not changed.",
@@ -89,6 +99,7 @@ calls! { Jobs:
             JOB_ID,
             header("Last-Event-ID", "Continue after this event. Browsers send it when they reconnect.", Json(r#"{"type":"string","pattern":"^([0-9]{1,18}|final)?$"}"#)),
             query("after", "The same for clients that cannot set the header: the id of the last event received.", Ref("StreamCursor")),
+            query("token", "A token of `POST /api/jobs/{id}/stream-token`, instead of a credential in the header, which a browser's `EventSource` cannot send.", Json(r#"{"type":"string","maxLength":100}"#)),
         ],
         answers: &[
             answer(200, "Server-sent events: `log` (data: a log line) from the start or after `Last-Event-ID`, and one `status` at the end (data: `{ job_id, state, outcome, output, error }`). Then the stream closes.").content(&[("text/event-stream", LOG_STREAM)]),
@@ -96,10 +107,16 @@ calls! { Jobs:
         ],
         problems: &[NotFound],
     }
+    Post "/api/jobs/{id}/stream-token" CreateStreamToken ReadJobs "Create a token for a job's stream" {
+        about: "For a browser: `new EventSource('/api/jobs/' + id + '/stream?token=' + token)`. The token opens the stream of this job and nothing else, for 5 minutes, and for reconnects as long as a stream is open and 5 minutes after, at most for 12 hours. It ends with the credential that asked for it. Each call, also a repeated one, gives another token.",
+        parameters: &[JOB_ID],
+        answers: &[json(201, "The token.", of::<StreamToken>())],
+        problems: &[NotFound],
+    }
     Get "/api/jobs/{id}/logs" ListJobLogs ReadJobs "List a job's log lines" {
         parameters: &[
             JOB_ID,
-            query("after", "Only lines after this number.", Json(r#"{"type":"integer","minimum":0,"default":0}"#)),
+            query("after", "Only lines after this number.", Json(r#"{"type":"integer","minimum":0,"maximum":9223372036854775807,"default":0}"#)),
             query("limit", "At most this many.", Json(r#"{"type":"integer","minimum":1,"maximum":500,"default":500}"#)),
         ],
         answers: &[ok("Lines in order.", Page("lines", &of::<LogLine>(), NextCursor::Nullable))],

@@ -2,17 +2,22 @@
 
 use super::shared::*;
 use super::{Body, Parameter};
-use crate::problem::ProblemCode::{NotFound, ValidationFailed};
-use crate::request::{DeadLetterFilter, Dismissal, Erase, EventFilter, Grant, KeyRotation, NewKey, Redrive};
+use crate::problem::ProblemCode::{InvalidTransition, NotFound, ValidationFailed};
+use crate::request::{
+    DeadLetterFilter, Dismissal, Erase, EventFilter, Grant, KeyRotation, NewKey, Redrive, ResourcePause,
+    ResourceResume, SetResourceLimits, StatsFilter, TryLifecycle,
+};
 use crate::schema::Schema::{Json, Page, Ref, Text};
 use crate::schema::{Described as _, NextCursor, Schema, of};
 use crate::values::ANY_UUID;
 use crate::{
     Account, ApiKey, AuditLine, DeadLetter, ErasureProgress, Event, JobType, Lifecycle, LifecycleSummary,
-    PausedQueue, Queue, Stats,
+    PausedQueue, Queue, Resource, SequenceStatus, Stats, WhatIf,
 };
 
 const QUEUE: Parameter = path("name", "The queue.", Ref("Name"), r#""default""#);
+const RESOURCE: Parameter = path("name", "The resource.", Ref("Name"), r#""openai""#);
+const NAME_CURSOR: Parameter = query("cursor", "The `next_cursor` of the previous page.", Text);
 const LIFECYCLE: Parameter = path(
     "name",
     "The lifecycle.",
@@ -62,6 +67,61 @@ calls! { Queues:
     }
 }
 
+calls! { Resources:
+    Get "/api/resources" ListResources ReadSystem "List resources and their use" {
+        parameters: &[LIMIT, NAME_CURSOR],
+        answers: &[ok("The declared resources.", Page("resources", &of::<Resource>(), NextCursor::Nullable))],
+    }
+    Get "/api/resources/{name}" GetResource ReadSystem "Get a resource and its use" {
+        parameters: &[RESOURCE, query("key", "Only the bucket of this key.", Ref("FlowKey"))],
+        answers: &[ok("The resource.", of::<Resource>())],
+        problems: &[NotFound],
+    }
+    Put "/api/resources/{name}" SetResource ManageSystem "Override the limits of a resource" {
+        about: "A member that is absent is as in the file; null is no limit. In force from this commit on, on every node. A lower limit ends nothing that runs.",
+        parameters: &[RESOURCE],
+        body: Body::Json(of::<SetResourceLimits>(), r#"{"running":5}"#),
+        answers: &[ok("The resource.", of::<Resource>())],
+        problems: &[NotFound, ValidationFailed],
+    }
+    Delete "/api/resources/{name}" ResetResource ManageSystem "Remove the override of a resource" {
+        about: "The limits of the file are in force again.",
+        parameters: &[RESOURCE], answers: &[ok("The resource.", of::<Resource>())],
+        problems: &[NotFound],
+    }
+    Post "/api/resources/{name}/pause" PauseResource ManageSystem "Pause a resource" {
+        about: "No lease that uses it is granted: of one bucket, or of all, future ones too. Running jobs continue. The longest pause counts.",
+        parameters: &[RESOURCE],
+        body: Body::Json(of::<ResourcePause>(), r#"{"key":"acme","for":"30s"}"#),
+        answers: &[ok("The resource.", of::<Resource>())],
+        problems: &[NotFound, ValidationFailed],
+    }
+    Post "/api/resources/{name}/resume" ResumeResource ManageSystem "Resume a resource" {
+        about: "Ends every pause of one bucket, or of all, those by workers included.",
+        parameters: &[RESOURCE],
+        body: Body::Json(of::<ResourceResume>(), "{}"),
+        answers: &[ok("The resource.", of::<Resource>())],
+        problems: &[NotFound, ValidationFailed],
+    }
+    Get "/api/sequences" ListSequences ReadSystem "List sequences" {
+        parameters: &[
+            query("halted", "Only halted ones.", Json(r#"{"type":"boolean","default":false}"#)),
+            LIMIT,
+            NAME_CURSOR,
+        ],
+        answers: &[ok("Sequences with unfinished jobs, and halted ones.", Page("sequences", &of::<SequenceStatus>(), NextCursor::Nullable))],
+    }
+    Post "/api/sequences/{type}/{key}/resume" ResumeSequence ManageSystem "Resume a halted sequence" {
+        about: "It continues with its next job.",
+        parameters: &[
+            path("type", "The type.", Ref("Name"), r#""apply_change""#),
+            path("key", "The key.", Ref("FlowKey"), r#""account-7""#),
+        ],
+        answers: &[ok("The sequence.", of::<SequenceStatus>())],
+        problems: &[InvalidTransition],
+    }
+}
+
 calls! { Catalog:
     Get "/api/lifecycles" ListLifecycles ReadJobs "List lifecycles" {
         answers: &[ok("The newest version of each.", Page("lifecycles", &of::<LifecycleSummary>(), NextCursor::Null))],
@@ -75,6 +135,13 @@ calls! { Catalog:
         parameters: &[LIFECYCLE],
         answers: &[answer(200, "The diagram.").content(&[("image/svg+xml", Text)])],
         problems: &[NotFound],
+    }
+    Post "/api/lifecycles/{name}/what-if" TryLifecycle ReadSystem "Judge jobs under another version of a lifecycle" {
+        about: "Changes nothing. Says which live jobs could follow the version, and replays the recorded triggers of jobs that finished in the period through its rules. Timeouts and due times fire by these rules; what workers would have done otherwise is not known.",
+        parameters: &[LIFECYCLE],
+        body: Body::Json(of::<TryLifecycle>(), r#"{"source":"name = \"distributed\"\nversion = 2\n","since":"1d"}"#),
+        answers: &[ok("What would have changed.", of::<WhatIf>())],
+        problems: &[NotFound, ValidationFailed],
     }
     Get "/api/types" ListTypes ReadJobs "List types" {
         answers: &[ok("All types.", Page("types", &of::<JobType>(), NextCursor::Null))],
@@ -118,6 +185,8 @@ calls! { Events:
 
 calls! { Operations:
     Get "/api/stats" GetStats ReadSystem "Get counts, rates and percentiles" {
+        about: "With any parameter, `history` has statistics over time.",
+        filter: Some(&StatsFilter::OBJECT),
         answers: &[ok("Per lifecycle, state and type, of all nodes together.", of::<Stats>())],
     }
     Get "/api/audit" ListAudit ReadSystem "Read or follow the audit log, oldest first" {

@@ -2,11 +2,14 @@
 
 use super::shared::*;
 use super::{Body, Call, Method};
-use crate::problem::ProblemCode::{InvalidTransition, LeaseConflict, NotFound};
+use crate::problem::ProblemCode::{self, InvalidTransition, LeaseConflict, NotFound, ValidationFailed};
 use crate::request::{Claim, Reports};
-use crate::schema::Schema::{Page, Ref};
+use crate::schema::Schema::{Page, Ref, Text};
 use crate::schema::{NextCursor, of};
 use crate::{ClaimedJobs, HeartbeatAnswer, WorkerStatus};
+
+/// The problems of reports with `pause`, whose resource the job may not use.
+const PAUSING: &[ProblemCode] = &[NotFound, InvalidTransition, LeaseConflict, ValidationFailed];
 
 /// What reports about one job have in common.
 const REPORT: Call = Call {
@@ -23,6 +26,7 @@ const fn report(body: &'static str, example: &'static str) -> Body {
 calls! { Workers:
     Post "/api/claims" ClaimJobs Work "Claim jobs" {
         about: "Higher `priority` first, then earlier `run_at`, then earlier creation. Waits up to `wait` for work.",
+        parameters: &[header("Tenure-Worker", "What the worker says about itself, for `GET /api/workers`: how many jobs it runs at once, its host and its version. Other members are ignored.", Text).example(r#""slots=8; host=\"gpu-1\"; version=\"1.2.0\"""#)],
         body: Body::Json(of::<Claim>(), r#"{"worker":"w1","types":["index"],"max":10,"wait":"20s","start":true}"#),
         answers: &[ok("The jobs, each with its lease; none if no work arrived in time.", of::<ClaimedJobs>())],
     }
@@ -49,7 +53,8 @@ calls! { Workers:
     }
     Post "/api/jobs/{id}/fail" FailJob Work "Report a failure" {
         about: "Retried while the error is transient and attempts are left; otherwise as the lifecycle defines.",
-        body: report("FailBody", r#"{"worker":"w1","fence":1,"error":{"code":"FETCH_FAILED","message":"the host does not answer","stage":"fetch"}}"#), ..REPORT
+        body: report("FailBody", r#"{"worker":"w1","fence":1,"error":{"code":"FETCH_FAILED","message":"the host does not answer","stage":"fetch"}}"#),
+        problems: PAUSING, ..REPORT
     }
     Post "/api/jobs/{id}/reject" RejectJob Work "Reject a job" {
         about: "In a ready or waiting state there is no lease: an operator or admin rejects without `worker` and `fence`.",
@@ -57,7 +62,8 @@ calls! { Workers:
     }
     Post "/api/jobs/{id}/release" ReleaseJob Work "Give a job back" {
         about: "Ends the attempt without counting it as failed.",
-        body: report("ReleaseBody", r#"{"worker":"w1","fence":1,"checkpoint":{"page":4}}"#), ..REPORT
+        body: report("ReleaseBody", r#"{"worker":"w1","fence":1,"checkpoint":{"page":4}}"#),
+        problems: PAUSING, ..REPORT
     }
     Post "/api/jobs/{id}/cancel-confirm" ConfirmCancel Work "Confirm a cancel" {
         about: "After a soft cancel: the worker has stopped.",

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::problem::ProblemCode;
 use crate::request::{NewJob, Report, SET_BY_SCHEDULE};
 use crate::schema::{Described, Field, NextCursor, Object, Schema};
-use crate::{ApiKey, JobRecord, Lease, Verb, Webhook};
+use crate::{ApiKey, JobRecord, JobRequest, Lease, Verb, Webhook};
 
 /// Schemas whose rules are not those of a struct.
 const LITERALS: &str = include_str!("schemas.json");
@@ -145,7 +145,8 @@ impl Schemas {
         self.0.extend(literals);
         self.add("JobAnswer", &JobRecord::OBJECT, &[], &["replayed", "ignored"]);
         self.add("Job", &JobRecord::OBJECT, &[], &[]);
-        self.add("ClaimedJob", &JobRecord::OBJECT, &["traceparent"], &[]);
+        self.add("JobRequest", &JobRequest::OBJECT, &[], &[]);
+        self.add("ClaimedJob", &JobRecord::OBJECT, &["traceparent"], &["group"]);
         self.0["ClaimedJob"]["properties"]["lease"] = reference("GrantedLease");
         self.add("GrantedLease", &Lease::OBJECT, &["heartbeat", "ttl"], &[]);
         self.add("NewBatchJob", &NewJob::OBJECT, &[], &["idempotency_key"]);

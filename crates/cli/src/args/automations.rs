@@ -8,6 +8,10 @@ pub(crate) enum ScheduleCommand {
     List,
     /// Create a schedule, which creates a job at each of its times
     Create(Box<ScheduleCreateArgs>),
+    /// Replace the times, the job and the policies of a schedule
+    Replace(Box<ScheduleReplaceArgs>),
+    /// Create the job of a schedule now; its times stay
+    Run(ScheduleIdArgs),
     /// Stop creating jobs until the schedule is resumed
     Pause(ScheduleIdArgs),
     /// Resume a paused schedule at its next time
@@ -18,14 +22,28 @@ pub(crate) enum ScheduleCommand {
 
 #[derive(ClapArgs)]
 pub(crate) struct ScheduleCreateArgs {
+    #[command(flatten)]
+    pub(crate) plan: SchedulePlanArgs,
+    /// Id of the schedule [default: generated]
+    #[arg(long)]
+    pub(crate) id: Option<String>,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct ScheduleReplaceArgs {
+    /// Id of the schedule, as shown by `tenure schedule list`
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) plan: SchedulePlanArgs,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct SchedulePlanArgs {
     /// Cron expression with five fields
     pub(crate) cron: String,
     /// Type of the jobs
     #[arg(value_name = "TYPE")]
     pub(crate) job_type: String,
-    /// Id of the schedule [default: generated]
-    #[arg(long)]
-    pub(crate) id: Option<String>,
     /// Time zone of the cron expression
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     pub(crate) timezone: String,
@@ -84,6 +102,19 @@ pub(crate) enum WebhookCommand {
         /// Only events of this user's jobs
         #[arg(long)]
         user: Option<String>,
+    },
+    /// Stop deliveries until the webhook is enabled
+    Disable(WebhookIdArgs),
+    /// Send events again, in order
+    Replay {
+        #[command(flatten)]
+        webhook: WebhookIdArgs,
+        /// From this long ago on
+        #[arg(long, value_name = "DURATION", required_unless_present = "after")]
+        since: Option<String>,
+        /// After this position of the journal
+        #[arg(long, value_name = "POSITION", conflicts_with = "since")]
+        after: Option<u64>,
     },
     /// Resume deliveries of a disabled webhook where they stopped
     Enable(WebhookIdArgs),

@@ -50,10 +50,19 @@ pub(crate) struct BenchArgs {
         requires = "stores"
     )]
     pub(crate) waiting: Vec<usize>,
-    /// PostgreSQL server for --stores postgres; needs psql, and a new database is created for each measurement
+    /// Jobs that have finished before --stores measures
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "stores")]
+    pub(crate) finished: usize,
+    /// Measure PostgreSQL also while another transaction holds a snapshot
+    #[arg(long, requires = "stores")]
+    pub(crate) pinned: bool,
+    /// Only measure flow control with this many jobs, and with a hundred times as many that wait
+    #[arg(long, value_name = "JOBS", num_args = 0..=1, default_missing_value = "10000", value_parser = clap::value_parser!(usize), conflicts_with_all = ["running", "pages", "stores"])]
+    pub(crate) flow: Option<usize>,
+    /// PostgreSQL server for --stores postgres and --flow; needs psql, and a new database is created for each measurement
     #[arg(long, env = "TENURE_BENCH_POSTGRES", hide_env_values = true, value_name = "URL")]
     pub(crate) database_url: Option<String>,
-    /// Open the store in this folder, print how long that took and the memory it needs
+    /// Open the store in this folder, or that of --database-url, and verify it; print times and memory
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) open: Option<PathBuf>,
 }

@@ -9,6 +9,9 @@ pub(crate) enum JobCommand {
     Create(NewJobArgs),
     /// List jobs, newest first
     List {
+        /// Query, such as state:failed,dead type:image error:TIMEOUT payload.order:42 since:2h
+        #[arg(value_name = "QUERY")]
+        query: Vec<String>,
         #[command(flatten)]
         filter: JobFilter,
         #[command(flatten)]

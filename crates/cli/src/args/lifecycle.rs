@@ -28,6 +28,14 @@ pub(crate) enum LifecycleCommand {
         /// New version: built-in lifecycle or file
         new: String,
     },
+    /// Show which live jobs could follow a new version, and how finished ones would have ended under it
+    WhatIf {
+        /// New version of a lifecycle that the server has
+        file: String,
+        /// Replay jobs that finished in this time before now
+        #[arg(long, value_name = "SPAN", default_value = "1d")]
+        since: String,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -15,7 +15,7 @@ use super::embedded::Embedded;
 use super::{start_server, stop_server};
 
 /// Every page; `{id}` is a job.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 21] = [
     "/ui",
     "/ui/lifecycles",
     "/ui/lifecycles/distributed",
@@ -25,12 +25,17 @@ const PAGES: [&str; 16] = [
     "/ui/jobs?lifecycle=distributed&state=succeeded",
     "/ui/jobs?type=bench",
     "/ui/jobs/{id}",
-    "/ui/dead-letters",
+    "/ui/errors",
+    "/ui/types",
     "/ui/workers",
     "/ui/queues",
+    "/ui/schedules",
+    "/ui/webhooks",
+    "/ui/resources",
     "/ui/accounts",
     "/ui/events",
     "/ui/events?lifecycle=distributed&to=succeeded",
+    "/ui/audit",
     "/ui/system",
 ];
 /// The call that pages are compared with.

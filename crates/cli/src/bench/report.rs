@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::load::Latency;
 use super::pages::PageTime;
-use super::stores::{Comparison, StoreRate};
+use super::stores::{Comparison, Opening, StoreRate};
 use crate::args::OutputFormat;
 use crate::output;
 
@@ -106,24 +106,50 @@ pub(super) fn print_stores(format: OutputFormat, comparison: &Comparison) -> Res
     if matches!(format, OutputFormat::Json | OutputFormat::Jsonl) {
         return Ok(output::json(format, &json!(comparison))?);
     }
+    let number = |number: Option<f64>| number.map_or_else(String::new, |number| format!("{number:.0}"));
     let row = |it: &StoreRate| {
-        let ratio = 100.0 * it.per_second / it.limit_per_second;
+        let name = it.store.to_possible_value().expect("no store is hidden").get_name().to_owned();
+        let (ratio, dead) = (100.0 * it.per_second / it.limit_per_second, it.cost.dead_rows);
         vec![
-            it.store.to_possible_value().expect("no store is hidden").get_name().to_owned(),
+            if it.pinned { format!("{name}, pinned") } else { name },
             it.waiting.to_string(),
+            it.finished.to_string(),
             it.callers.to_string(),
-            format!("{:.0}", it.per_second),
-            format!("{:.0}", it.cpu_us),
-            format!("{:.0}", it.limit_per_second),
+            number(Some(it.per_second)),
+            number(Some(it.cost.cpu_us)),
+            number(it.cost.database_cpu_us),
+            number(Some(it.cost.written_bytes)),
+            dead.map_or_else(String::new, |dead| format!("{dead:.2}")),
+            number(Some(it.limit_per_second)),
             format!("{ratio:.1} %"),
         ]
     };
-    let headings = ["STORE", "WAITING", "CALLERS", "PER SECOND", "CPU US", "LIMIT PER SECOND", "RATIO"];
+    let headings = [
+        "STORE",
+        "WAITING",
+        "FINISHED",
+        "CALLERS",
+        "PER SECOND",
+        "CPU US",
+        "DATABASE CPU US",
+        "WRITTEN BYTES",
+        "DEAD ROWS",
+        "LIMIT PER SECOND",
+        "RATIO",
+    ];
     output::table(&headings, &comparison.stores.iter().map(row).collect::<Vec<_>>())?;
-    for it in &comparison.openings {
-        let mb = it.resident_bytes / 1_000_000;
-        let (waiting, ms) = (it.waiting, it.open_ms);
-        output::data(&format!("sqlite with {waiting} waiting: opened in {ms} ms, {mb} MB resident"))?;
+    for Opening { store, waiting, opened } in &comparison.openings {
+        let store = store.to_possible_value().expect("no store is hidden");
+        let mb = |bytes: u64| bytes / 1_000_000;
+        output::data(&format!(
+            "{} with {waiting} waiting: opened in {} ms, {} MB resident; {} jobs verified in {} ms, at most {} MB resident",
+            store.get_name(),
+            opened.open_ms,
+            mb(opened.resident_bytes),
+            opened.verified_jobs,
+            opened.verify_ms,
+            mb(opened.peak_bytes),
+        ))?;
     }
     Ok(())
 }

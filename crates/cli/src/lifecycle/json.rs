@@ -9,7 +9,8 @@ pub(super) fn checked(file: &str, flaws: &[Flaw]) -> Value {
     json!({ "file": file, "ok": flaws.is_empty(), "flaws": flaws })
 }
 
-fn flaw(flaw: &Flaw) -> Value {
+/// One flaw, with its places.
+pub(super) fn flaw(flaw: &Flaw) -> Value {
     let place = |it: &Location| json!({ "line": it.line, "column": it.column, "start": it.start, "end": it.end, "label": it.label });
     let places: Vec<Value> = flaw.locations.iter().map(place).collect();
     let first = flaw.locations.first();

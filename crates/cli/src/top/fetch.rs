@@ -14,14 +14,14 @@ use super::filter::{self, Filter};
 use super::map;
 use super::model::PaneKind;
 use super::rows::Row;
-use crate::args::{DeadFilter, EventsArgs, JobFilter, View};
+use crate::args::{DeadFilter, EventsArgs, View};
 use crate::client::{self, Answer, PAGE_ROWS_MAX, Page, Server};
 use crate::dead::DEAD_LETTERS;
 use crate::job::{EVENTS, JOBS};
 use crate::output::{CliError, Exit};
 use crate::show::{List, text};
 use crate::worker::WORKERS;
-use crate::{dead, events, id, job};
+use crate::{dead, events, id};
 
 /// A server that has not answered for this long counts as unavailable.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -113,9 +113,8 @@ async fn request_once(server: &Server, request: &FetchRequest) -> Result<Fetched
     match page {
         PaneKind::View(View::Map) => Ok(Fetched::Map(Box::new(fetch_map(server, request).await?))),
         PaneKind::View(View::Jobs) => {
-            let Filter { flags, words } = parse::<JobFilter>(filter)?;
-            let mut query = job::filter(&flags, server).await?;
-            query["limit"] = json!(limit);
+            let Filter { flags, words } = filter::job_query(filter).map_err(anyhow::Error::msg)?;
+            let query = json!({ "q": flags, "limit": limit });
             Ok(Fetched::jobs(server.page(CallId::ListJobs, &[], &query).await?).with_words(&words))
         }
         PaneKind::View(View::Dead) => {

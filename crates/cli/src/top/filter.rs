@@ -1,9 +1,11 @@
-//! The filter of `tenure top`: flags of `tenure job list`, `dead list` and `events` as `name:value`, parsed by the same
-//! code, and plain words that a row must contain.
+//! The filter of `tenure top`: for jobs the query language of the API, for other views the flags of `tenure dead list` and
+//! `events` as `name:value`, parsed by the same code, and plain words that a row must contain.
 
 use clap::{Args, CommandFactory, Parser};
+use tenure_core::job_query::{JobQuery, split_words};
 
-use crate::args::{DeadFilter, EventsArgs, JobFilter, View};
+use crate::args::{DeadFilter, EventsArgs, View};
+use crate::show;
 
 pub(super) struct Filter<F> {
     /// Sent to the server.
@@ -52,10 +54,18 @@ pub(super) fn parse<F: Args>(text: &str) -> Result<Filter<F>, String> {
     Ok(Filter { flags: parsed.flags, words })
 }
 
+/// A filter of jobs: a query for the server, and plain words.
+pub(super) fn job_query(text: &str) -> Result<Filter<Option<String>>, String> {
+    let (terms, words) = split_words(text);
+    JobQuery::parse(&terms, show::now())?;
+    let words = words.iter().map(|word| word.to_lowercase()).collect();
+    Ok(Filter { flags: Some(terms).filter(|terms| !terms.is_empty()), words })
+}
+
 /// What is wrong with a filter of this view.
 pub(super) fn flaw(view: View, text: &str) -> Option<String> {
     match view {
-        View::Jobs => parse::<JobFilter>(text).err(),
+        View::Jobs => job_query(text).err(),
         View::Dead => parse::<DeadFilter>(text).err(),
         View::Log => parse::<EventsArgs>(text).err(),
         View::Map | View::Workers => parse::<NoFlags>(text).err(),
@@ -77,12 +87,20 @@ mod tests {
     }
 
     #[test]
+    fn jobs_are_filtered_by_the_query_language_of_the_api() {
+        let filter = job_query("state:failed,dead Timeout payload.order:42").ok().unwrap();
+        assert_eq!(filter.flags.as_deref(), Some("state:failed,dead payload.order:42"));
+        assert_eq!(filter.words, ["timeout"]);
+    }
+
+    #[test]
     fn an_invalid_filter_is_explained() {
         let flaw = |view, text| flaw(view, text).unwrap_or_default();
         assert_eq!(flaw(View::Jobs, "state:failed one two"), "");
-        assert!(flaw(View::Jobs, "stat:failed").starts_with("unknown filter \"stat\"; use state"));
+        assert!(flaw(View::Jobs, "stat:failed").starts_with("`stat` is not a key of the query; use state"));
         let since = flaw(View::Jobs, "since:soon");
-        assert!(since.contains("expected a time"), "{since}");
+        assert!(since.contains("must be a duration (2h)"), "{since}");
+        assert!(flaw(View::Dead, "stat:failed").starts_with("unknown filter \"stat\"; use state"));
         assert!(flaw(View::Workers, "state:failed").ends_with("by words only"));
         assert!(flaw(View::Log, "follow:true").starts_with("unknown filter"));
     }

@@ -10,6 +10,7 @@ use serde_json::json;
 use tenure_api::request::{Cancel, GiveUp, NewLogLines};
 use tenure_api::{
     CallId, CancelMode, Event, Explanation, GENERATED_KEY_PREFIX, JobBrief, JobRecord, LogCount, LogLine,
+    StreamToken,
 };
 
 use super::coalesce::{Coalescer, JOB_BYTES_MAX, KeyedJob, Transport, batch_body};
@@ -90,6 +91,8 @@ impl Client {
         act_on signal(job, name) -> JobRecord = SignalJob;
         /// Why a job is in its state, and what can happen next.
         read explain(job) -> Explanation = ExplainJob;
+        /// A token with which a browser opens the stream of this job, and nothing else, for 5 minutes and its reconnects.
+        act_on stream_token(job) -> StreamToken = CreateStreamToken;
     }
 
     /// Creates a job, or returns the one that has its key. Concurrent calls travel together ([`Client::coalesce`]).

@@ -2,17 +2,19 @@
 
 use serde_json::{Value, json};
 use tenure_api::request::{
-    self, Dismissal, Erase, Grant, JobAction, KeyRotation, NewKey, NewSchedule, NewWebhook,
+    self, Dismissal, Erase, Grant, JobAction, KeyRotation, NewKey, NewSchedule, NewWebhook, ResourcePause,
+    ResourceResume, SetResourceLimits, TryLifecycle, WebhookReplay,
 };
 use tenure_api::{
-    Account, ActionResults, ApiKey, AuditLine, CallId, DeadLetter, ErasureProgress, JobType, Lifecycle,
-    LifecycleSummary, PausedQueue, Queue, RedriveResults, Schedule, Stats, Webhook,
+    Account, ActionResults, ApiKey, AuditLine, CallId, DeadLetter, ErasureProgress, JobRecord, JobType,
+    Lifecycle, LifecycleSummary, PausedQueue, Queue, RedriveResults, Resource, Schedule, SequenceStatus,
+    Stats, Webhook, WhatIf,
 };
 
 use super::transport::Request;
 use super::{Client, Listing};
 use crate::error::Result;
-use crate::request::{Action, DeadLetterFilter, JobFilter, Page, Redrive, to_object, to_value};
+use crate::request::{Action, DeadLetterFilter, JobFilter, Page, Redrive, StatsFilter, to_object, to_value};
 
 impl Client {
     calls! {
@@ -22,6 +24,10 @@ impl Client {
         act_on pause_queue(name) -> PausedQueue = PauseQueue;
         /// Allows claims from a queue again.
         act_on resume_queue(name) -> PausedQueue = ResumeQueue;
+        /// One resource of flow control, with its busiest buckets.
+        read resource(name) -> Resource = GetResource;
+        /// Returns to the limits of the configuration.
+        delete reset_resource(name) -> () = ResetResource;
         /// The lifecycles, each in its newest version.
         list_all lifecycles() -> Listing<LifecycleSummary> = ListLifecycles;
         /// One lifecycle.
@@ -40,18 +46,66 @@ impl Client {
         act_on pause_schedule(id) -> Schedule = PauseSchedule;
         /// Continues a schedule with its next time.
         act_on resume_schedule(id) -> Schedule = ResumeSchedule;
+        /// Creates the job of a schedule now; its times stay.
+        act_on run_schedule(id) -> JobRecord = RunSchedule;
         /// Deletes a schedule; its jobs remain.
         delete delete_schedule(id) -> () = DeleteSchedule;
         /// The webhooks, without their secrets.
         list_all webhooks() -> Listing<Webhook> = ListWebhooks;
         /// Enables a disabled webhook; it continues with the first event that was not delivered.
         act_on enable_webhook(id) -> Webhook = EnableWebhook;
+        /// Stops the deliveries of a webhook until it is enabled.
+        act_on disable_webhook(id) -> Webhook = DisableWebhook;
         /// Deletes a webhook.
         delete delete_webhook(id) -> () = DeleteWebhook;
         /// The keys, without their secrets.
         list_all keys() -> Listing<ApiKey> = ListKeys;
         /// Revokes a key.
         delete revoke_key(id) -> () = RevokeKey;
+    }
+
+    /// The same with statistics over time in `history`.
+    pub async fn stats_over_time(&self, filter: &StatsFilter) -> Result<Stats> {
+        let filter = to_value("the filter", filter)?;
+        self.json(Request::to(CallId::GetStats, &[]).query(&[filter])).await
+    }
+
+    /// Which live jobs could follow another version of a lifecycle, and how those that finished in the last `since` (such as `1d`,
+    /// which is the default) would have ended under it. Changes nothing.
+    pub async fn what_if(&self, lifecycle: &str, source: &str, since: Option<&str>) -> Result<WhatIf> {
+        let body = TryLifecycle { source: source.into(), since: since.map(str::to_owned) };
+        self.change(CallId::TryLifecycle, &[lifecycle], &body).await
+    }
+
+    /// The declared resources of flow control.
+    pub async fn resources(&self, page: &Page) -> Result<Listing<Resource>> {
+        self.listing(CallId::ListResources, &[], &[to_value("the page", page)?]).await
+    }
+
+    /// Overrides the limits of a resource; those that are not given are as in the configuration.
+    pub async fn set_resource(&self, name: &str, limits: &SetResourceLimits) -> Result<Resource> {
+        self.change(CallId::SetResource, &[name], limits).await
+    }
+
+    /// Grants no leases that use a resource, or one of its buckets.
+    pub async fn pause_resource(&self, name: &str, pause: &ResourcePause) -> Result<Resource> {
+        self.change(CallId::PauseResource, &[name], pause).await
+    }
+
+    /// Ends the pauses of a resource, or of one of its buckets.
+    pub async fn resume_resource(&self, name: &str, key: Option<String>) -> Result<Resource> {
+        self.change(CallId::ResumeResource, &[name], &ResourceResume { key }).await
+    }
+
+    /// Sequences with unfinished jobs, or only halted ones.
+    pub async fn sequences(&self, halted: bool, page: &Page) -> Result<Listing<SequenceStatus>> {
+        let halted = if halted { json!({ "halted": true }) } else { Value::Null };
+        self.listing(CallId::ListSequences, &[], &[halted, to_value("the page", page)?]).await
+    }
+
+    /// Lets a halted sequence go on with its next job.
+    pub async fn resume_sequence(&self, job_type: &str, key: &str) -> Result<SequenceStatus> {
+        self.change(CallId::ResumeSequence, &[job_type, key], &json!({})).await
     }
 
     /// Dead letters: open ones, or those that were dismissed.
@@ -123,6 +177,16 @@ impl Client {
     /// Creates a schedule.
     pub async fn create_schedule(&self, schedule: &NewSchedule) -> Result<Schedule> {
         self.change(CallId::CreateSchedule, &[], schedule).await
+    }
+
+    /// Replaces the times, the job and the policies of a schedule.
+    pub async fn replace_schedule(&self, id: &str, schedule: &NewSchedule) -> Result<Schedule> {
+        self.change(CallId::ReplaceSchedule, &[id], schedule).await
+    }
+
+    /// Sends the events of a webhook again that came after a position or a time.
+    pub async fn replay_webhook(&self, id: &str, replay: &WebhookReplay) -> Result<Webhook> {
+        self.change(CallId::ReplayWebhook, &[id], replay).await
     }
 
     /// Creates a webhook. Only this answer has its secret, so the call is not retried: a repeat would not have it.

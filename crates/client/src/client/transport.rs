@@ -64,6 +64,7 @@ impl Request {
         let method = match call.method {
             tenure_api::Method::Get => Method::GET,
             tenure_api::Method::Post => Method::POST,
+            tenure_api::Method::Put => Method::PUT,
             tenure_api::Method::Patch => Method::PATCH,
             tenure_api::Method::Delete => Method::DELETE,
         };

@@ -74,14 +74,20 @@ impl Client {
         let unreadable = |job: UnreadableJob| {
             Error::Protocol(format!("the answer cannot be read: job {}: {}", job.id, job.why))
         };
-        let jobs = self.claim_each(claim).await?;
+        let jobs = self.claim_each(claim, None).await?;
         jobs.into_iter().map(|job| job.map_err(unreadable)).collect()
     }
 
     /// Like [`Client::claim`]: a job that cannot be read does not affect the others.
-    pub(crate) async fn claim_each(&self, claim: &Claim) -> Result<Vec<Result<JobRecord, UnreadableJob>>> {
+    /// `about` is what the worker says about itself.
+    pub(crate) async fn claim_each(
+        &self,
+        claim: &Claim,
+        about: Option<String>,
+    ) -> Result<Vec<Result<JobRecord, UnreadableJob>>> {
         let timeout = claim.wait.unwrap_or_default() + Duration::from_secs(10);
         let request = Request::to(CallId::ClaimJobs, &[]).json(&claim.body())?.timeout(Some(timeout));
+        let request = request.header("tenure-worker", about);
         let ClaimAnswer { jobs } = decode(&self.once(&request).await?.body)?;
         jobs.iter().map(|raw| read_job(raw)).collect()
     }

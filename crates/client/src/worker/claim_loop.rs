@@ -48,6 +48,17 @@ struct ClaimLoop {
     open_jobs: watch::Sender<usize>,
     wait_max: Cell<Duration>,
     handler_runtime: tokio::runtime::Handle,
+    /// What the worker says about itself with each claim.
+    about: String,
+}
+
+/// `slots=8; host="gpu-1"; version="tenure-client/0.1.0"`.
+fn about(slots: usize) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let host = host.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();
+    let is_plain = |letter: &char| letter.is_ascii_graphic() && !"\";=".contains(*letter);
+    let host: String = host.chars().filter(is_plain).take(100).collect();
+    format!("slots={slots}; host=\"{host}\"; version=\"tenure-client/{}\"", env!("CARGO_PKG_VERSION"))
 }
 
 /// Claims and runs jobs until it is to drain or the sender of that signal is dropped, then drains.
@@ -65,7 +76,8 @@ pub(super) async fn run(
     let handles = WorkerHandles { worker: settings.name.clone(), client, runtime, lease_keeper, reporter };
     let slots = Arc::new(Semaphore::new(settings.slots));
     let (open_jobs, wait_max) = (watch::Sender::new(0), Cell::new(Duration::MAX));
-    let claim_loop = ClaimLoop { settings, handles, slots, open_jobs, wait_max, handler_runtime };
+    let about = about(settings.slots);
+    let claim_loop = ClaimLoop { settings, handles, slots, open_jobs, wait_max, handler_runtime, about };
     let ended = claim_loop.claim_until_drained(&mut draining).await;
     if let Err(error) = &ended {
         tracing::error!(%error, "claims refused; worker stops");
@@ -121,7 +133,7 @@ impl ClaimLoop {
         let mut tries = 0;
         loop {
             let sent_at = Instant::now();
-            match self.handles.client.claim_each(claim).await {
+            match self.handles.client.claim_each(claim, Some(self.about.clone())).await {
                 Ok(jobs) => {
                     let claimed = with_leases(self.fail_unreadable(jobs), sent_at);
                     let spans = claimed.iter().map(|(_, lease)| lease.span());
@@ -210,8 +222,8 @@ impl ClaimLoop {
     /// Repeats an unanswered claim, and releases the jobs that it got.
     async fn release_unanswered(&self, claim: Claim) {
         let again = Claim { wait: None, max: 1, ..claim };
-        let answer =
-            tokio::time::timeout(Duration::from_secs(5), self.handles.client.claim_each(&again)).await;
+        let sent = self.handles.client.claim_each(&again, Some(self.about.clone()));
+        let answer = tokio::time::timeout(Duration::from_secs(5), sent).await;
         let jobs = answer.ok().and_then(Result::ok).unwrap_or_default();
         for job in jobs {
             let LeaseKey { job, fence } = match job {

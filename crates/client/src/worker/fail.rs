@@ -144,10 +144,10 @@ impl Fail {
     }
 }
 
-/// Any error is a transient failure with the code `ERROR`, so that `?` works in a handler. `Fail` is not an error itself,
+/// Any error is a transient failure of the stage `exec` with the code `ERROR`, so that `?` works in a handler. `Fail` is not an error itself,
 /// because that would conflict with this implementation.
 impl<E: std::error::Error> From<E> for Fail {
     fn from(error: E) -> Self {
-        Self::transient("ERROR", with_causes(&error))
+        Self::transient("ERROR", with_causes(&error)).stage(Stage::Exec)
     }
 }

@@ -81,16 +81,18 @@ impl LocalLease {
         Self { ends: sent_at + (local.ttl / 2).min(local.heartbeat * 2), ..local }
     }
 
-    /// A heartbeat sent at `sent_at` was accepted. The end moves by as much as it moved by the server's clock.
+    /// A heartbeat sent at `sent_at` was accepted. The end moves by as much as it moved by the server's clock. That keeps the
+    /// time that passed between the claim and the grant for good, so it is at least the end of a lease of unknown age.
     fn renew(&mut self, lease: Option<&Lease>, sent_at: Instant) {
         let expires_at_ms = lease.and_then(|lease| instant::millis(&lease.expires_at));
-        let most = sent_at + self.span();
+        let least = sent_at + (self.ttl / 2).min(self.heartbeat * 2);
         self.ends = match (self.expires_at_ms, expires_at_ms) {
             (Some(before), Some(now)) if now >= before => {
-                most.min(self.ends + Duration::from_millis(now.abs_diff(before)))
+                let moved = self.ends + Duration::from_millis(now.abs_diff(before));
+                moved.max(least).min(sent_at + self.span())
             }
-            (Some(_), Some(_)) => self.ends,
-            _ => sent_at + (self.ttl / 2).min(self.heartbeat * 2),
+            (Some(_), Some(_)) => self.ends.max(least),
+            _ => least,
         };
         self.expires_at_ms = expires_at_ms.or(self.expires_at_ms);
         self.heartbeat_at = sent_at + self.heartbeat;
@@ -255,7 +257,10 @@ impl KeeperTask {
                 }
                 Err(problem) if problem.is_lease_conflict() || problem.status == 404 => {
                     tracing::warn!(%job, fence, %problem, "lease lost");
-                    kept.held.stop_signal.raise(Stop::LeaseLost);
+                    // Revoked: the server has ended the attempt (cancelled, dead-lettered or timed out).
+                    let is_revoked = problem.extra.get("cause").is_some_and(|cause| cause == "revoked");
+                    let stop = if is_revoked { Stop::HardCancel } else { Stop::LeaseLost };
+                    kept.held.stop_signal.raise(stop);
                     self.leases.remove(key);
                 }
                 Err(problem) => {
@@ -320,13 +325,22 @@ mod tests {
         assert_eq!((local.ends, local.heartbeat_at), (after(58), after(40)));
         // The lease ends at the server's 63: more than half was left, so it was not renewed.
         local.renew(Some(&lease(&at(63))), after(31));
-        assert_eq!(local.ends, after(60));
+        assert_eq!(local.ends, after(61));
         // Renewed; the server's clock was set forward, which counts for two heartbeats at most.
         local.renew(Some(&lease(&at(900))), after(50));
         assert_eq!(local.ends, after(90));
         // The server's clock was set back: the end stays.
         local.renew(Some(&lease(&at(100))), after(60));
         assert_eq!(local.ends, after(90));
+    }
+
+    /// Claim sent at 0 and granted at 20 by the server's clock, as long as a lease is fresh.
+    #[test]
+    fn a_late_grant_does_not_shorten_the_lease_for_good() {
+        let begin = Instant::now();
+        let mut local = LocalLease::granted(&lease(&at(60)), begin);
+        local.renew(Some(&lease(&at(60))), begin + Duration::from_secs(20));
+        assert_eq!(local.ends, begin + Duration::from_secs(50));
     }
 
     #[test]

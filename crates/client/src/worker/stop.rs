@@ -14,7 +14,7 @@ pub enum Stop {
     /// The worker shuts down and its drain time is over: return `Fail::release()`; otherwise the handler is dropped after
     /// a second and the job released.
     Shutdown,
-    /// The job is cancelled already. The handler is dropped at its next `await`.
+    /// The server has ended the attempt: cancelled, dead-lettered or timed out. The handler is dropped at its next `await`.
     HardCancel,
     /// The lease is lost: another worker may hold the job. The handler is dropped at its next `await`.
     LeaseLost,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure_client::testing::Kit;
-use tenure_client::{Fail, Job, NewAsset, NewJob, Page, Worker};
+use tenure_client::{Client, Fail, Job, NewAsset, NewJob, NewLine, Page, Worker};
 
 use crate::fake_server::with;
 
@@ -33,6 +33,59 @@ async fn a_job_that_fails_twice_succeeds_after_the_clock_advances() {
         kit.advance(Duration::from_mins(10));
     }
     assert_eq!(kit.client().get(&id).await.unwrap().result, Some(json!({ "attempts": 3 })));
+    kit.stop().await;
+}
+
+/// The address of a job's stream with a token.
+async fn stream_of(client: &Client, url: &str, job: &str) -> String {
+    format!("{url}/api/jobs/{job}/stream?token={}", client.stream_token(job).await.unwrap().token)
+}
+
+/// Advances the clock and appends a line to the job's log, whose commit reads the clock; the number of lines.
+async fn pass(kit: &Kit, job: &str, span: Duration) -> u64 {
+    kit.advance(span);
+    let line = NewLine { stream: None, level: None, text: "more".into() };
+    kit.client().append_logs(job, None, &[line]).await.unwrap().lines
+}
+
+/// Waits until an open stream has delivered the next line.
+async fn delivered(stream: &mut reqwest::Response) {
+    while !stream.chunk().await.unwrap().expect("the stream is open").starts_with(b"event: log") {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_token_ends_five_minutes_after_its_stream_was_last_open() {
+    const STEP: Duration = Duration::from_mins(4);
+    let kit = Kit::start().await;
+    let client = kit.client();
+    let job = client.create(NewJob::new("slow", &json!({})).unwrap()).await.unwrap().job.id;
+    let status = async |url: &str| reqwest::get(url).await.unwrap().status().as_u16();
+    let unused = stream_of(&client, kit.url(), &job).await;
+    pass(&kit, &job, Duration::from_secs(299)).await;
+    assert_eq!(status(&unused).await, 200);
+    let unused = stream_of(&client, kit.url(), &job).await;
+    let lines = pass(&kit, &job, Duration::from_secs(301)).await;
+    assert_eq!(status(&unused).await, 401, "it was not used");
+    let used = stream_of(&client, kit.url(), &job).await;
+    let mut open = reqwest::get(format!("{used}&after={lines}")).await.unwrap();
+    for _ in 0..3 {
+        pass(&kit, &job, STEP).await;
+        delivered(&mut open).await;
+    }
+    drop(open);
+    let lines = pass(&kit, &job, STEP).await;
+    let mut again = reqwest::get(format!("{used}&after={lines}")).await.unwrap();
+    assert_eq!(again.status(), 200, "a browser reconnects after 16 minutes");
+    // At most 12 hours after it was asked for, token and stream end.
+    for _ in 0..(12 * 60 / 4 - 5) {
+        pass(&kit, &job, STEP).await;
+        delivered(&mut again).await;
+    }
+    assert_eq!(status(&used).await, 200);
+    // A server estimates the time between two commits, so the end is a little later than its store's clock says.
+    pass(&kit, &job, STEP + Duration::from_secs(1)).await;
+    assert_eq!(status(&used).await, 401);
+    while again.chunk().await.is_ok_and(|chunk| chunk.is_some()) {}
     kit.stop().await;
 }
 

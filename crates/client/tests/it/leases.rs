@@ -132,6 +132,24 @@ async fn a_lost_lease_stops_the_handler_and_nothing_is_reported() {
 }
 
 #[tokio::test]
+async fn a_revoked_lease_is_a_hard_cancel() {
+    let handle_report = |report: &Value| match report["verb"].as_str() {
+        Some("heartbeat") => {
+            let mut problem = problem(409, "lease_conflict");
+            problem["cause"] = "revoked".into();
+            Err(problem)
+        }
+        _ => Ok(json!({})),
+    };
+    let server = FakeJobs::start([job("j1", "t", 100)], handle_report);
+    let (stop_sender, mut stopped) = mpsc::unbounded_channel();
+    let worker = Running::start(Worker::new(server.client()).on("t", with(stop_sender, wait_for_stop)));
+    assert_eq!(next(&mut stopped).await, Stop::HardCancel);
+    worker.stop().await;
+    assert_eq!(final_reports(&server.requests()), 0);
+}
+
+#[tokio::test]
 async fn a_worker_that_cannot_reach_the_server_stops_its_handlers() {
     let server = FakeJobs::start([job("j1", "t", 300)], accept);
     let (stop_sender, mut stopped) = mpsc::unbounded_channel();

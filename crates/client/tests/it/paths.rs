@@ -18,6 +18,8 @@ fn answer_to(request: &Request) -> Value {
     answer["replayed"] = json!(true);
     answer["lease"] = json!({ "fence": 3, "expires_at": "", "heartbeat": "10s", "ttl": "1m 30s" });
     answer["cancel"] = json!("soft");
+    answer["token"] = json!("tns_1");
+    answer["expires_at"] = json!("");
     if request.method == "POST" {
         answer["lines"] = json!(1);
     }
@@ -34,6 +36,7 @@ async fn about_jobs(client: &Client) -> Result<()> {
     client.dead_letter("j1", "policy_violation", "no").await?;
     client.signal("j1", "approve").await?;
     client.explain("j1").await?;
+    client.stream_token("j1").await?;
     client.logs("j1", 5).await?;
     let line = NewLine { stream: Some("stdout".into()), level: Some("info".into()), text: "x".into() };
     client.append_logs("j1", None, std::slice::from_ref(&line)).await?;
@@ -77,6 +80,7 @@ async fn by_operators(client: &Client) -> Result<()> {
     client.lifecycles().await?;
     client.lifecycle("image").await?;
     client.diagram("image").await?;
+    client.what_if("image", "name", Some("2h")).await?;
     client.types().await?;
     client.credits("u/1").await?;
     client.grant("u1", 5, "gift").await?;

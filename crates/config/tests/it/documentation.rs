@@ -24,7 +24,7 @@ fn the_commented_lines_of_the_example_are_valid() {
     let settings = EXAMPLE.lines().map(|line| {
         let bare = line.strip_prefix("# ").unwrap_or(line);
         let is_setting = bare.starts_with('[') || bare.contains(" = ");
-        let is_other_choice = bare.starts_with("database_url") || bare.starts_with("schema = \"");
+        let is_other_choice = bare.ends_with("localhost/tenure\"") || bare.starts_with("schema = \"");
         if is_setting && !is_other_choice { bare } else { "" }
     });
     let text = settings.collect::<Vec<_>>().join("\n") + "\n[types.undo_image]\nlifecycle = 'distributed'";

@@ -134,3 +134,26 @@ fn a_variable_can_name_the_file_which_must_exist() {
     let flags = Flags { config: Some(".".into()), ..Flags::default() };
     assert!(matches!(fixture.flags(flags).load(), Err(ConfigError::Unreadable { .. })));
 }
+
+#[test]
+fn databases_of_applications_are_listed_without_their_passwords() {
+    let fixture = Fixture::new(
+        "[[intake]]\ndatabase_url = 'postgres://u:s3cret@db/shop'\n[[intake]]\ndatabase_url = 'postgres://db/crm'\nschema = 'jobs'",
+    );
+    let intake = fixture.loaded().config.intake;
+    let found: Vec<_> = intake.iter().map(|one| (one.database_url.reveal(), one.schema.as_str())).collect();
+    assert_eq!(found, [("postgres://u:s3cret@db/shop", "tenure"), ("postgres://db/crm", "jobs")]);
+    assert_eq!(fixture.setting("intake.1.database_url").0, "postgres://u:***@db/shop");
+    for (text, flaw) in [
+        ("[[intake]]\nschema = 'jobs'", "`database_url` is missing in [[intake]]"),
+        ("[intake]\ndatabase_url = 'postgres://db/x'", "`intake` must be a list of tables"),
+        ("[[intake]]\ndatabase_url = 'mysql://db/x'", "must be a URL that starts with"),
+        (
+            "[[intake]]\ndatabase_url = 'postgres://db/x'\nshema = 'a'",
+            "unknown setting `shema` in [[intake]]",
+        ),
+    ] {
+        let error = Fixture::new(text).load().unwrap_err().to_string();
+        assert!(error.contains(flaw), "{error}");
+    }
+}

@@ -8,6 +8,7 @@ use crate::fixture::{ERRAND, Fixture};
 const VALUES: &str = r#"
 listen = "127.0.0.1:1"
 data = "elsewhere"
+database_schema = "jobs"
 lifecycles = ["errand.toml"]
 [limits]
 payload = "1 KiB"
@@ -20,6 +21,15 @@ memory = "1 GiB"
 [webhooks]
 allow = ["10.0.0.0/8"]
 retry = ["1s"]
+[attention]
+failure_percent = 1
+failed_jobs = 1
+oldest_ready = "1m"
+backlog = 1
+drain_within = "1m"
+pause = "1m"
+lost_leases = 1
+commit_time = "2s"
 [assets]
 store = "file:assets"
 [auth.jwt]
@@ -85,8 +95,16 @@ fn settings_that_need_a_restart_keep_their_running_values() {
         (shown("tls.key"), shown("assets.store"), shown("limits.connections")),
         (None, None, Some("7"))
     );
-    let expected =
-        ["listen", "data", "assets.store", "tls.certificate", "tls.key", "otel.endpoint", "log.format"];
+    let expected = [
+        "listen",
+        "data",
+        "database_schema",
+        "assets.store",
+        "tls.certificate",
+        "tls.key",
+        "otel.endpoint",
+        "log.format",
+    ];
     assert_eq!(needs_restart, expected);
     assert!(!changed.iter().any(|name| name.starts_with("tls")), "{changed:?}");
 }

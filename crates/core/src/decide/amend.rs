@@ -4,7 +4,7 @@ use crate::command::{Amend, When};
 use crate::command_origin::CommandOrigin;
 use crate::decide::create::{priority_within_limits, run_at};
 use crate::decide::report::fits;
-use crate::decide::{CommandResult, DecisionContext, clock, invalid_transition, unique};
+use crate::decide::{CommandResult, DecisionContext, clock, invalid_transition, resource, sequence, unique};
 use crate::event::{Event, Facts};
 use crate::flow::FlowKeys;
 use crate::id::JobId;
@@ -43,6 +43,9 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &CommandOrigin, amen
     }
     priority_within_limits(amend.priority)?;
     let Amend { payload, priority, flow, .. } = amend.clone();
+    if let Some(flow) = &flow {
+        resource::admit(context, flow, &job.flow().resources)?;
+    }
     let run_at = amend.run_at.map(|at| run_at(When::At(at), context.now.at));
     let run_at = run_at.filter(|_| amend.run_at != Some(job.run_at));
     apply(context, by, amend.job, NewValues { payload, priority, run_at, flow })?;
@@ -65,7 +68,12 @@ pub(crate) fn apply(
     let run_at = new.run_at.filter(|at| *at != job.run_at && job.run_at != Timestamp::NEVER);
     let payload = new.payload.filter(|payload| payload != job.payload());
     let priority = new.priority.filter(|priority| *priority != job.priority());
-    let flow = new.flow.filter(|flow| flow != job.flow()).map(Box::new);
+    // An amended key keeps the place of the job's creation.
+    let placed = |flow: FlowKeys| match job.flow().place {
+        0 => sequence::placed(context, &job.spec.job_type, &flow),
+        place => FlowKeys { place, ..flow },
+    };
+    let flow = new.flow.map(placed).filter(|flow| flow != job.flow()).map(Box::new);
     if run_at.is_none() && payload.is_none() && priority.is_none() && flow.is_none() {
         return Ok(());
     }
@@ -93,6 +101,8 @@ pub(crate) fn apply(
         cause: None,
         facts,
     });
+    let amended = context.job(id)?;
+    sequence::moved(context, &job, &amended);
     unique::moved(context, &job)?;
     clock::catch_up(context, id)
 }

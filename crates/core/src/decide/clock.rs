@@ -75,14 +75,20 @@ fn fire(context: &mut DecisionContext<'_>, job: &Job, clock: Clock) -> Result<()
             context.set.job_mut(job.id()).cancel = None;
             Ok(())
         }
-        Clock::Timeout => {
-            context.transition(job.id(), step(Trigger::Timeout).failing(timeout_error(job.phase)))
-        }
-        Clock::Due => {
-            let cause = job.output.error.as_ref().map(|error| error.code.clone());
-            context.transition(job.id(), TransitionRequest { cause, ..step(Trigger::Due) })
-        }
+        Clock::Timeout => context.transition(job.id(), timed_out(job)),
+        Clock::Due => context.transition(job.id(), due(job)),
     }
+}
+
+/// The timeout of the job's state.
+pub(crate) fn timed_out(job: &Job) -> TransitionRequest {
+    TransitionRequest::new(Trigger::Timeout, Actor::clock().into()).failing(timeout_error(job.phase))
+}
+
+/// The due time of the job's state.
+pub(crate) fn due(job: &Job) -> TransitionRequest {
+    let cause = job.output.error.as_ref().map(|error| error.code.clone());
+    TransitionRequest { cause, ..TransitionRequest::new(Trigger::Due, Actor::clock().into()) }
 }
 
 fn timeout_error(phase: Phase) -> JobError {

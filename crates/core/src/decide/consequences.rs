@@ -6,7 +6,7 @@ use crate::backoff::mix;
 use crate::command::When;
 use crate::credit::{LedgerLine, Movement};
 use crate::dead_letter::{DeadLetter, ReasonCode};
-use crate::decide::{DecisionContext, compensation, create};
+use crate::decide::{DecisionContext, compensation, create, sequence};
 use crate::event::{Event, Facts};
 use crate::flow::FlowKeys;
 use crate::id::{JobId, StateName};
@@ -27,6 +27,7 @@ pub(crate) fn of(
     }
     let Phase::Final(outcome) = job.phase else { return Ok(()) };
     settle(context, lifecycle, &job);
+    sequence::ended(context, &job, outcome);
     let succeeded = outcome == Outcome::Succeeded;
     let failed_compensation = job.spec.links.compensates.is_some() && !succeeded;
     if outcome == Outcome::Dead || failed_compensation {

@@ -1,4 +1,4 @@
-//! New jobs. Checked in this order: type, idempotency key, unique key, limits, credits; the first refusal is the answer.
+//! New jobs. Checked in this order: type, idempotency key, unique key, limits (of resources, too), credits; the first refusal is the answer.
 //! JSON Schema and guard are checked before, when the command is built.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::command_origin::CommandOrigin;
 use crate::credit::{LedgerLine, Movement};
 use crate::decide::report::fits;
 use crate::decide::transition::claimable_from;
-use crate::decide::{CommandOutput, CommandResult, DecisionContext, clock, key, unique};
+use crate::decide::{CommandOutput, CommandResult, DecisionContext, clock, key, resource, sequence, unique};
 use crate::event::{Event, Facts};
 use crate::id::{Fence, JobId};
 use crate::job::{Job, LifecycleRef, Links, Spec};
@@ -40,6 +40,9 @@ pub(crate) fn decide(
         return Err(Refusal::RateLimited { retry_after });
     }
     within_limits(create, &job_type)?;
+    if create.is_limited {
+        resource::admit(context, &create.flow, &[])?;
+    }
     let spec = Arc::new(spec(context, create, &job_type, &lifecycle));
     reserve(context, &spec)?;
     unique::cancel_others(context, by, create, &job_type)?;
@@ -58,19 +61,35 @@ pub(crate) fn enter(
 ) -> Result<(), Refusal> {
     let job = Job::blank(spec);
     let lifecycle = context.lifecycle(&job)?;
+    let event = first_event(context, &job, &lifecycle, by, when);
+    let (id, has_due) = (job.id(), event.facts.due.is_some());
+    unique::created(context, &job);
+    sequence::joined(context, &job);
+    context.set.insert(job);
+    context.set.record(event);
+    if has_due { clock::catch_up(context, id) } else { Ok(()) }
+}
+
+/// The event of a creation. Changes nothing.
+pub(crate) fn first_event(
+    context: &DecisionContext<'_>,
+    job: &Job,
+    lifecycle: &Lifecycle,
+    by: &CommandOrigin,
+    when: When,
+) -> Event {
     let rule = lifecycle.create_rule();
-    let timeout = context.timeout(&job.spec.job_type, &lifecycle, rule.to.as_str());
+    let timeout = context.timeout(&job.spec.job_type, lifecycle, rule.to.as_str());
     let now = context.now;
     let run_at = run_at(when, now.at);
     let is_ready = lifecycle.begins_ready();
-    let run_at = if is_ready { claimable_from(&lifecycle, rule.to.as_str(), run_at) } else { run_at };
+    let run_at = if is_ready { claimable_from(lifecycle, rule.to.as_str(), run_at) } else { run_at };
     // Without a failed attempt there is nothing to wait for.
     let has_due = !is_ready && lifecycle.has_rule(rule.to.as_str(), &Trigger::Due);
     let due = has_due.then(|| now.running());
     let phase = if is_ready { Phase::Ready } else { Phase::Waiting };
-    let id = job.id();
     let credential = by.credential.clone();
-    let event = Event {
+    Event {
         job_id: job.id(),
         seq: Some(1),
         name: rule.event.clone(),
@@ -82,11 +101,7 @@ pub(crate) fn enter(
         actor: by.actor.clone(),
         cause: None,
         facts: Facts { run_at: Some(run_at), timeout, due, credential, ..Facts::entering(phase) },
-    };
-    unique::created(context, &job);
-    context.set.insert(job);
-    context.set.record(event);
-    if has_due { clock::catch_up(context, id) } else { Ok(()) }
+    }
 }
 
 /// The earliest time of a job that is created now.
@@ -122,7 +137,10 @@ fn lifecycle_of(
 }
 
 /// The job that was created with the same key, if the key is still valid.
-fn existing(context: &mut DecisionContext<'_>, create: &Create) -> Result<Option<CommandOutput>, Refusal> {
+pub(crate) fn existing(
+    context: &mut DecisionContext<'_>,
+    create: &Create,
+) -> Result<Option<CommandOutput>, Refusal> {
     let now = context.now.at;
     for id in key::at(create, now) {
         let Some(record) = context.set.keys.get(&id).cloned() else { continue };
@@ -202,7 +220,7 @@ fn spec(context: &DecisionContext<'_>, create: &Create, job_type: &JobType, life
         payload: create.payload.clone(),
         created_at: context.now.at,
         links: Links { idempotency_key: key::text(create, context.now.at), ..create.links.clone() }.shared(),
-        flow: create.flow.clone().shared(),
+        flow: sequence::placed(context, &create.job_type, &create.flow).shared(),
     }
 }
 

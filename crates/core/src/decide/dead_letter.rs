@@ -7,7 +7,7 @@ use crate::dead_letter::{DeadLetter, Dismissal, ReasonCode};
 use crate::decide::audit::ValueChange;
 use crate::decide::report::fits;
 use crate::decide::transition::TransitionRequest;
-use crate::decide::{CommandResult, DecisionContext, clock};
+use crate::decide::{CommandResult, DecisionContext, clock, sequence};
 use crate::id::JobId;
 use crate::job::{Category, Class, JobError};
 use crate::lifecycle::Trigger;
@@ -52,6 +52,8 @@ pub(crate) fn dismiss(
         let change = ValueChange::new(before, values(&letter));
         context.set.put_dead_letter(letter);
         context.push_audit(by, "dismiss", Some(id), Some(reason), &change);
+        let job = context.job(id)?;
+        sequence::end_halt(context, &job);
     }
     context.job_output(id)
 }

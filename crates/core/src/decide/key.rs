@@ -39,6 +39,9 @@ fn verb_id(envelope: &CommandEnvelope, credential: Option<&Name>) -> Option<KeyI
     if let Command::Claim(Claim { worker, request_id: Some(request), .. }) = &envelope.command {
         return id(&[b"request", worker.as_str().as_bytes(), request.as_str().as_bytes()]);
     }
+    if let Command::AddStatistics(report) = &envelope.command {
+        return id(&[verb, report.node.as_str().as_bytes(), &report.number.to_be_bytes()]);
+    }
     let key = given(envelope)?.key.as_str().as_bytes();
     match &envelope.command {
         Command::Create(_) | Command::RegisterLifecycle { .. } => None,

@@ -102,6 +102,7 @@ pub(crate) fn remember(context: &mut DecisionContext<'_>, envelope: &CommandEnve
         CommandOutput::Claimed { jobs, .. } => jobs.iter().map(|job| (job.id(), job.fence)).collect(),
         CommandOutput::Heartbeat { .. }
         | CommandOutput::Logged(_)
+        | CommandOutput::TakenIn { .. }
         | CommandOutput::Account(Account { .. })
         | CommandOutput::Key { .. }
         | CommandOutput::Automation { .. }

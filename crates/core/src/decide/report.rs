@@ -1,11 +1,11 @@
 //! Verbs of the worker that holds a job: start, succeed, partial, fail, reject, release, cancel-confirm.
 
-use crate::command::{Holder, Report, Verb};
+use crate::command::{Holder, PauseRequest, Report, Verb};
 use crate::command_origin::CommandOrigin;
 use crate::decide::lease::Presented;
 use crate::decide::transition::TransitionRequest;
 use crate::decide::{
-    CommandOutput, CommandResult, DecisionContext, clock, invalid_transition, lease, replay,
+    CommandOutput, CommandResult, DecisionContext, clock, invalid_transition, lease, replay, resource,
 };
 use crate::job::{Category, Class, Job, JobError};
 use crate::json::Json;
@@ -27,9 +27,16 @@ pub(crate) fn decide(
     }
     check_permitted(&job, &lifecycle, presented.as_ref(), &report.verb)?;
     within_limits(&report.verb)?;
+    let pause = pause_of(&report.verb)
+        .map(|pause| Ok((resource::paused_bucket(&job, pause)?, pause.span)))
+        .transpose()?;
     let origin = holder.map_or_else(|| by.clone(), |Holder { worker, .. }| by.as_worker(worker));
     let request = TransitionRequest { reported: holder.is_some(), ..request(&report.verb, origin) };
+    let worker = request.by.clone();
     context.transition(report.job, request)?;
+    if let Some((bucket, span)) = pause {
+        resource::pause_bucket(context, &worker, bucket, span);
+    }
     if context.job(report.job)?.lease.is_some() {
         context.renew_lease(report.job, false);
     }
@@ -60,6 +67,13 @@ fn check_permitted(
     Ok(())
 }
 
+fn pause_of(verb: &Verb) -> Option<&PauseRequest> {
+    match verb {
+        Verb::Fail { pause, .. } | Verb::Release { pause, .. } => pause.as_ref(),
+        _ => None,
+    }
+}
+
 fn request(verb: &Verb, by: CommandOrigin) -> TransitionRequest {
     let request = TransitionRequest::new(verb.trigger(), by);
     match verb {
@@ -67,14 +81,14 @@ fn request(verb: &Verb, by: CommandOrigin) -> TransitionRequest {
         Verb::Succeed { result, error } | Verb::Partial { result, error } => {
             TransitionRequest { result: result.clone(), error: error.clone(), ..request }
         }
-        Verb::Fail { error, retry_after } => {
+        Verb::Fail { error, retry_after, .. } => {
             TransitionRequest { delay: *retry_after, ..request.failing(error.clone()) }
         }
         Verb::Reject { reason } => request.failing(JobError {
             class: Class::Validation,
             ..JobError::own("REJECTED", reason, Category::Validation)
         }),
-        Verb::Release { checkpoint, delay } => {
+        Verb::Release { checkpoint, delay, .. } => {
             TransitionRequest { checkpoint: checkpoint.clone(), delay: *delay, ..request }
         }
         Verb::CancelConfirm { checkpoint, result } => {

@@ -1,6 +1,6 @@
 //! Retention: finished jobs, deleted objects and expired records are forgotten.
 
-use crate::decide::{CommandOutput, CommandResult, DecisionContext, unique};
+use crate::decide::{CommandOutput, CommandResult, DecisionContext, resource, unique};
 use crate::id::JobId;
 use crate::job::Job;
 
@@ -29,5 +29,6 @@ pub(crate) fn forget_garbage(context: &mut DecisionContext<'_>, paths: &[String]
 
 pub(crate) fn prune(context: &mut DecisionContext<'_>) -> CommandOutput {
     context.set.changes.prune = Some(context.now.at);
+    resource::prune(context);
     CommandOutput::Nothing
 }

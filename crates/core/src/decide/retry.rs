@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::command::Retry;
 use crate::command_origin::CommandOrigin;
-use crate::decide::{CommandOutput, CommandResult, DecisionContext, create, invalid_transition};
+use crate::decide::{CommandOutput, CommandResult, DecisionContext, create, invalid_transition, sequence};
 use crate::job::{LifecycleRef, Links, Spec};
 use crate::lifecycle::Trigger;
 use crate::refusal::Refusal;
@@ -18,7 +18,7 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &CommandOrigin, retr
     if !job.phase.is_final() {
         return Err(invalid_transition(&job, &lifecycle, &Trigger::Create));
     }
-    let job_type = context.catalog.job_type(job.spec.job_type.as_str());
+    let job_type = context.catalog.job_type(job.spec.job_type.as_str()).cloned();
     let job_type = job_type.ok_or_else(|| Refusal::UnknownType(job.spec.job_type.clone()))?;
     // A job of the catch-all type keeps the lifecycle that its caller chose, in the newest version.
     let follows = Some(&job_type.lifecycle).filter(|own| own.name == job.spec.lifecycle.name).cloned();
@@ -41,10 +41,11 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &CommandOrigin, retr
         payload: job.payload().clone(),
         created_at: context.now.at,
         links,
-        flow: job.flow().clone().shared(),
+        flow: sequence::copied(context, &job).shared(),
         ..(*job.spec).clone()
     };
     create::reserve(context, &spec)?;
+    sequence::end_halt(context, &job);
     create::enter(context, by, Arc::new(spec), retry.when)?;
     context.job_output(retry.id)
 }

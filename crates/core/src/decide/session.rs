@@ -1,10 +1,11 @@
-//! Sessions of the dashboard: begun by a credential, ended by signing out, deleted after their expiry.
+//! Sessions of the dashboard and of streams: begun by a credential, extended, ended by signing out, deleted after their expiry.
 
 use crate::decide::{CommandOutput, CommandResult, DecisionContext};
 use crate::id::Name;
 use crate::refusal::Refusal;
 use crate::session::NewSession;
 
+/// A session that exists gets the new expiry.
 pub(crate) fn begin(context: &mut DecisionContext<'_>, new: &NewSession) -> CommandResult {
     if new.session.expires_at <= context.now.at {
         return Err(Refusal::invalid("#", "the credential has expired"));

@@ -4,6 +4,7 @@ use crate::backoff;
 use crate::command_origin::CommandOrigin;
 use crate::decide::{DecisionContext, consequences, invalid_transition};
 use crate::event::{Event, Facts, LeaseEnded};
+use crate::flow::{BucketId, TokenLevel};
 use crate::id::{JobId, Name};
 use crate::job::{Category, Class, Job, JobError, Lease, LeaseEnd};
 use crate::json::Json;
@@ -24,6 +25,8 @@ pub(crate) struct TransitionRequest {
     pub(crate) delay: Option<Millis>,
     /// The lease that a claim grants.
     pub(crate) lease: Option<Lease>,
+    /// The tokens that buckets lack after this claim.
+    pub(crate) levels: Vec<(BucketId, TokenLevel)>,
     /// Whether it comes from the holder of the lease.
     pub(crate) reported: bool,
 }
@@ -40,6 +43,7 @@ impl TransitionRequest {
             note: None,
             delay: None,
             lease: None,
+            levels: Vec::new(),
             reported: false,
         }
     }
@@ -112,15 +116,7 @@ impl DecisionContext<'_> {
     pub(crate) fn transition(&mut self, id: JobId, request: TransitionRequest) -> Result<(), Refusal> {
         let job = self.job(id)?;
         let lifecycle = self.lifecycle(&job)?;
-        let budget = RetryBudget::of(&job, &request);
-        let rule = lifecycle
-            .rule(job.state.as_str(), &request.trigger, |condition| budget.satisfies(condition))
-            .ok_or_else(|| invalid_transition(&job, &lifecycle, &request.trigger))?;
-        if !rule.permits(request.by.actor.role()) {
-            let (trigger, by) = (request.trigger, rule.by.clone().unwrap_or_default());
-            return Err(Refusal::RoleNotPermitted { job: id, trigger, by });
-        }
-        let event = self.event(&job, &lifecycle, rule, request, &budget);
+        let (rule, event) = self.next_event(&job, &lifecycle, request)?;
         let phase = event.facts.phase();
         self.set.record(event.clone());
         consequences::of(self, &lifecycle, rule, &event)?;
@@ -131,6 +127,24 @@ impl DecisionContext<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The rule of a lifecycle that a request follows, and its event; or why no rule allows it. Changes nothing.
+    pub(crate) fn next_event<'l>(
+        &self,
+        job: &Job,
+        lifecycle: &'l Lifecycle,
+        request: TransitionRequest,
+    ) -> Result<(&'l Rule, Event), Refusal> {
+        let budget = RetryBudget::of(job, &request);
+        let rule = lifecycle
+            .rule(job.state.as_str(), &request.trigger, |condition| budget.satisfies(condition))
+            .ok_or_else(|| invalid_transition(job, lifecycle, &request.trigger))?;
+        if !rule.permits(request.by.actor.role()) {
+            let (trigger, by) = (request.trigger, rule.by.clone().unwrap_or_default());
+            return Err(Refusal::RoleNotPermitted { job: job.id(), trigger, by });
+        }
+        Ok((rule, self.event(job, lifecycle, rule, request, &budget)))
     }
 
     fn event(
@@ -157,6 +171,7 @@ impl DecisionContext<'_> {
             lease_end: ends.map(|lease| LeaseEnded { how: request.ends_lease(), expires: lease.expires() }),
             retry_count: request.fails_an_attempt().then_some(budget.failed),
             lease: request.lease.map(Box::new),
+            levels: request.levels,
             error: request.error.map(Box::new),
             result: request.result,
             checkpoint: request.checkpoint,

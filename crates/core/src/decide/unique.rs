@@ -3,6 +3,7 @@
 //! The jobs with one key are the targets of a key record, oldest first: those that are unfinished, and the newest. The record is
 //! locked like that of an idempotency key, so that of concurrent creations on any nodes one is first.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use crate::command::{Cancel, Create, KeyId, When};
@@ -33,7 +34,9 @@ pub(crate) fn judge(
     let (Some(unique), Some(key)) = (job_type.unique, &create.flow.unique) else { return Ok(None) };
     let matches = matches(context, &create.job_type, key, unique)?;
     let Some(newest) = matches.last() else { return Ok(None) };
-    if matches.iter().any(|job| !create.reader.may_read(&job.spec)) {
+    // With `cancel` every match is concerned, otherwise the newest.
+    let concerned = if unique.on_conflict == OnConflict::Cancel { &matches[..] } else { from_ref(newest) };
+    if concerned.iter().any(|job| !create.reader.may_read(&job.spec)) {
         return Err(Refusal::Duplicate { job: None });
     }
     match unique.on_conflict {
@@ -138,14 +141,19 @@ fn cancel_match(context: &mut DecisionContext<'_>, by: &CommandOrigin, job: &Job
 pub(crate) fn created(context: &mut DecisionContext<'_>, job: &Job) {
     let Some(key) = &job.flow().unique else { return };
     let id = record_id(&job.spec.job_type, key);
-    let mut jobs = Vec::new();
+    let mut known = vec![(job.spec.created_at, true, job.id())];
     for other in targets(context, id).into_iter().filter(|other| *other != job.id()) {
         // A job whose clock is refused stays: it has not finished.
         let is_refused = clock::catch_up(context, other).is_err();
-        let is_unfinished = context.set.job(other).is_some_and(|job| !job.phase.is_final());
-        jobs.extend(Some(other).filter(|_| is_refused || is_unfinished));
+        let Some(other) = context.set.job(other) else { continue };
+        known.push((other.spec.created_at, is_refused || !other.phase.is_final(), other.id()));
     }
-    jobs.push(job.id());
+    // An amended job may be older than the others.
+    let place = |(created_at, _, other): &(Timestamp, bool, JobId)| (*created_at, *other == job.id());
+    known.sort_by_key(place);
+    let newest = known.last().map(|(.., id)| *id);
+    let kept = known.iter().filter(|(_, is_unfinished, id)| *is_unfinished || Some(*id) == newest);
+    let jobs: Vec<JobId> = kept.map(|(.., id)| *id).collect();
     put(context, id, &jobs);
 }
 

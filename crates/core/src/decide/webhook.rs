@@ -1,4 +1,4 @@
-//! Webhooks: added, removed, and the position of their deliveries. One node at a time sends; reports of any other node
+//! Webhooks: added, disabled, enabled, replayed, removed, and the position of their deliveries. One node at a time sends; reports of any other node
 //! are refused, so that positions advance only past delivered events.
 
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::automation::{Automation, AutomationKind};
 use crate::command_origin::CommandOrigin;
 use crate::decide::audit::ValueChange;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext};
-use crate::id::Name;
+use crate::id::{Name, Position};
 use crate::refusal::Refusal;
 use crate::webhook::{NewWebhook, Webhook, WebhookChange};
 
@@ -60,6 +60,14 @@ pub(crate) fn change(
             (webhook.disabled_at, webhook.failures, webhook.due_at) = (None, 0, Some(now));
             context.audit(by, "webhook_enable", id, &ValueChange::new(before, values(&webhook)));
         }
+        WebhookChange::Disable => {
+            if webhook.disabled_at.is_some() {
+                return Ok(CommandOutput::automation(webhook, true));
+            }
+            (webhook.disabled_at, webhook.holder, webhook.due_at) = (Some(now), None, None);
+            context.audit(by, "webhook_disable", id, &ValueChange::new(before, values(&webhook)));
+        }
+        WebhookChange::Replay(position) => webhook = replayed(context, by, webhook, position)?,
         WebhookChange::Take { holder, span } => {
             let is_free = webhook.due_at.is_some_and(|at| at <= now);
             if !is_free {
@@ -90,6 +98,23 @@ pub(crate) fn change(
         }
     }
     Ok(context.put_automation(webhook))
+}
+
+/// With an earlier position, and no sender. A disabled webhook stays disabled.
+fn replayed(
+    context: &mut DecisionContext<'_>,
+    by: &CommandOrigin,
+    webhook: Webhook,
+    position: Position,
+) -> Result<Webhook, Refusal> {
+    if position >= webhook.position {
+        return Err(Refusal::invalid("#/after", "is not before the webhook's position"));
+    }
+    let value = |position: Position| json!({ "position": position });
+    let change = ValueChange::new(value(webhook.position), value(position));
+    context.audit(by, "webhook_replay", &webhook.id, &change);
+    let due_at = webhook.due_at.map(|_| context.now.at);
+    Ok(Webhook { position, failures: 0, holder: None, due_at, ..webhook })
 }
 
 /// Refuses reports of a node that is not the present sender.

@@ -15,6 +15,9 @@ pub struct Lease {
     /// and of embedding programs, under which the worker's name and the fence suffice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Name>,
+    /// The group in which the job was claimed, if its type declares groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Name>,
     /// Duration from each renewal.
     #[serde(with = "span_ms")]
     pub ttl: Millis,
@@ -41,13 +44,18 @@ mod span_ms {
 impl Lease {
     pub fn grant(fence: Fence, worker: WorkerId, ttl: Millis, heartbeat: Millis, now: Now) -> Self {
         let (ends, beat_by) = (now.running() + ttl, now.running() + two(heartbeat));
-        Self { fence, worker, credential: None, ttl, heartbeat, ends, beat_by }
+        Self { fence, worker, credential: None, group: None, ttl, heartbeat, ends, beat_by }
     }
 
     /// Restricts the lease to a credential.
     #[must_use]
     pub fn bound_to(self, credential: Option<Name>) -> Self {
         Self { credential, ..self }
+    }
+
+    #[must_use]
+    pub fn in_group(self, group: Option<Name>) -> Self {
+        Self { group, ..self }
     }
 
     /// Whether a caller with this credential may act under the lease.

@@ -8,6 +8,7 @@ mod rules;
 mod settings;
 
 use super::{Lifecycle, Phase, State, Timeout, Trigger};
+use crate::id::StateName;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff {
@@ -26,6 +27,21 @@ pub struct Change {
     pub how: String,
     /// Why live jobs could not continue, if the change prevents it.
     pub blocks: Option<String>,
+    /// The state whose jobs could not continue; `None` if it is every state.
+    pub blocks_in: Option<StateName>,
+}
+
+impl Change {
+    /// Why live jobs in this state could not continue, if the change prevents it.
+    pub fn blocks_job_in(&self, state: &str) -> Option<&str> {
+        let is_meant = self.blocks_in.as_ref().is_none_or(|meant| *meant == *state);
+        self.blocks.as_deref().filter(|_| is_meant)
+    }
+
+    /// Jobs in this state could not continue.
+    fn block(&mut self, state: &StateName, why: String) {
+        (self.blocks, self.blocks_in) = (Some(why), Some(state.clone()));
+    }
 }
 
 named! {
@@ -50,7 +66,7 @@ struct ChangeList(Vec<Change>);
 
 impl ChangeList {
     fn add(&mut self, kind: ChangeKind, what: impl Into<String>, how: impl Into<String>) -> &mut Change {
-        self.0.push(Change { kind, what: what.into(), how: how.into(), blocks: None });
+        self.0.push(Change { kind, what: what.into(), how: how.into(), blocks: None, blocks_in: None });
         self.0.last_mut().expect("one was just pushed")
     }
 
@@ -84,29 +100,29 @@ fn removed_state(changes: &mut ChangeList, new: &Lifecycle, state: &State) {
     };
     let change = changes.add(ChangeKind::Removed, format!("state `{}`", state.name), how);
     if !state.phase.is_final() {
-        change.blocks = Some(format!("a live job may be in `{}`, which would not exist", state.name));
+        change.block(&state.name, format!("a live job may be in `{}`, which would not exist", state.name));
     }
 }
 
 fn changed_state(changes: &mut ChangeList, new: &Lifecycle, old: &State, now: &State) {
     let what = format!("state `{}`", old.name);
     if let Some(change) = changes.value(&what, phase(old.phase), phase(now.phase)) {
-        change.blocks = if old.phase.is_final() && now.phase.is_final() {
-            None
-        } else if old.phase.is_final() {
-            Some(format!("jobs that finished in `{}` would be live again", old.name))
-        } else {
-            let (was, is) = (old.phase.as_str(), now.phase.as_str());
-            Some(format!("a live job may have entered `{}` when it was {was}, and would be {is}", old.name))
-        };
+        let (name, was, is) = (&old.name, old.phase.as_str(), now.phase.as_str());
+        if old.phase.is_final() && !now.phase.is_final() {
+            change.block(name, format!("jobs that finished in `{name}` would be live again"));
+        } else if !old.phase.is_final() {
+            let why = format!("a live job may have entered `{name}` when it was {was}, and would be {is}");
+            change.block(name, why);
+        }
     }
     if let Some(change) = changes.value(&what, timeout(old.timeout), timeout(now.timeout)) {
         let runs = matches!(old.timeout, Timeout::After(_));
         if runs && !new.has_rule(now.name.as_str(), &Trigger::Timeout) {
-            change.blocks = Some(format!(
-                "the timeout of a live job in `{}` may be running, and would have no rule",
-                old.name
-            ));
+            let name = &old.name;
+            change.block(
+                name,
+                format!("the timeout of a live job in `{name}` may be running, and would have no rule"),
+            );
         }
     }
     let alias = |state: &State| {
@@ -129,8 +145,8 @@ fn ranks(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle) {
         }
         reported.push((from, &rule.to));
         let how = format!("`{}` is no longer before `{}`", from, rule.to);
-        changes.add(ChangeKind::Changed, "order", how).blocks =
-            Some(format!("a live job that went from `{from}` to `{}` would have moved backwards", rule.to));
+        let why = format!("a live job that went from `{from}` to `{}` would have moved backwards", rule.to);
+        changes.add(ChangeKind::Changed, "order", how).block(&rule.to, why);
     }
 }
 

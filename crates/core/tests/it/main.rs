@@ -7,4 +7,5 @@ mod prelude;
 mod properties;
 mod scenarios;
 mod script;
+mod statistics;
 mod world;

@@ -65,6 +65,7 @@ pub(crate) fn a_job(n: u128, job_type: &str) -> Create {
         links: Links::default(),
         key: CreationKey::None,
         flow: FlowKeys::default(),
+        is_limited: true,
         reader: Reader::default(),
         throttled: None,
     }
@@ -90,9 +91,9 @@ pub(crate) fn verb(trigger: &Trigger, class: Class) -> Option<Verb> {
         Trigger::Start => Verb::Start,
         Trigger::Succeed => Verb::Succeed { result: None, error: None },
         Trigger::Partial => Verb::Partial { result: None, error: None },
-        Trigger::Fail => Verb::Fail { error: an_error(class), retry_after: None },
+        Trigger::Fail => Verb::Fail { error: an_error(class), retry_after: None, pause: None },
         Trigger::Reject => Verb::Reject { reason: "unfit".to_owned() },
-        Trigger::Release => Verb::Release { checkpoint: None, delay: None },
+        Trigger::Release => Verb::Release { checkpoint: None, delay: None, pause: None },
         Trigger::Create
         | Trigger::Claim
         | Trigger::Cancel

@@ -11,7 +11,11 @@ pub(crate) use tenure_core::command_origin::CommandOrigin;
 pub(crate) use tenure_core::dead_letter::ReasonCode;
 pub(crate) use tenure_core::decide::{CommandOutput, CommandResult};
 pub(crate) use tenure_core::event::Event;
-pub(crate) use tenure_core::flow::{Among, FlowKeys, OnConflict, Unique};
+pub(crate) use tenure_core::flow::{
+    Among, BucketId, Candidate, Declarations, FlowKeys, FlowRecord, FlowRecordId, FlowState, FlowView,
+    LimitOverride, Limits, OnConflict, OnFailure, PauseScope, Rate, Resource, ResourceDemand, ResourceUse,
+    Sequence, SequenceId, TokenLevel, TypeFlow, Unique,
+};
 pub(crate) use tenure_core::id::{Actor, Fence, JobId, LifecycleName, Name, StateName, WorkerId};
 pub(crate) use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Stage};
 pub(crate) use tenure_core::job_type::{Catalog, JobType};

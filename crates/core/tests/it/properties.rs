@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use tenure_core::fold::fold;
+use tenure_core::what_if::{ReplayEnd, Versions};
 
 use crate::make::lifecycles;
 use crate::prelude::*;
@@ -47,6 +48,11 @@ fn by_history(job: &Job) -> Job {
     job
 }
 
+/// The part of a job that a replay determines.
+fn by_replay(job: &Job) -> (&StateName, Phase, u32, u32) {
+    (&job.state, job.phase, job.attempt, job.retry_count)
+}
+
 /// Whether a result is marked as replayed; `None` if it has no such mark.
 fn is_replayed(result: &CommandResult) -> Option<bool> {
     match result {
@@ -61,6 +67,7 @@ fn is_replayed(result: &CommandResult) -> Option<bool> {
             CommandOutput::Amended(_)
             | CommandOutput::Heartbeat { .. }
             | CommandOutput::Logged(_)
+            | CommandOutput::TakenIn { .. }
             | CommandOutput::Account(_)
             | CommandOutput::Nothing,
         )
@@ -82,6 +89,20 @@ proptest! {
             let Some(events) = world.tables.events.get(id) else { continue };
             let folded = fold(Arc::clone(&job.spec), events, Some(*seq)).expect("history can be folded");
             prop_assert_eq!(by_history(&folded), by_history(job), "job {} after {} transitions", id, seq);
+        }
+    }
+
+    #[test]
+    fn a_replay_under_the_same_version_ends_as_the_history_did(draws in draws()) {
+        let (world, _) = run(&draws);
+        for (id, events) in &world.tables.events {
+            let Some(job) = world.tables.jobs.get(id) else { continue };
+            let lifecycle = world.catalog.lifecycle(&job.spec.lifecycle).expect("it is known");
+            let versions = Versions { catalog: &world.catalog, old: lifecycle, new: lifecycle };
+            let replayed = versions.replay(&job.spec, events);
+            let (was, is) = (by_replay(job), by_replay(&replayed.job));
+            prop_assert_eq!(was, is, "{:?}\n{:#?}\n{:#?}", replayed.end, events, replayed.job);
+            prop_assert!(!replayed.is_early && !matches!(replayed.end, ReplayEnd::Stopped(_)));
         }
     }
 

@@ -34,9 +34,12 @@ mod flow;
 mod leases;
 mod operations;
 mod progress;
+mod resources;
+mod restores;
 mod retries;
 mod schedules;
 mod versions;
+mod what_if;
 
 /// The scripts of a file, each with the name of its test.
 fn scripts(file: &str) -> impl Iterator<Item = (String, &str)> {

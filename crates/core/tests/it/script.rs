@@ -341,9 +341,11 @@ fn report(verb: &str, words: &Words<'_>) -> Verb {
         "start" => Verb::Start,
         "succeed" => Verb::Succeed { result, error },
         "partial" => Verb::Partial { result, error },
-        "fail" => Verb::Fail { error: self::error(words), retry_after: words.span("retry_after") },
+        "fail" => {
+            Verb::Fail { error: self::error(words), retry_after: words.span("retry_after"), pause: None }
+        }
         "reject" => Verb::Reject { reason: "unfit".to_owned() },
-        "release" => Verb::Release { checkpoint, delay: words.span("delay") },
+        "release" => Verb::Release { checkpoint, delay: words.span("delay"), pause: None },
         "cancel-confirm" => Verb::CancelConfirm { checkpoint, result },
         other => panic!("there is no command {other}"),
     }

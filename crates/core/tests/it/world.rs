@@ -44,6 +44,9 @@ pub(crate) struct Tables {
     pub(crate) assets: BTreeMap<AssetId, Asset>,
     pub(crate) garbage: BTreeMap<String, Timestamp>,
     pub(crate) automations: BTreeMap<AutomationId, Automation>,
+    pub(crate) restored_at: Timestamp,
+    pub(crate) flow: Arc<FlowState>,
+    pub(crate) levels: BTreeMap<BucketId, TokenLevel>,
 }
 
 #[derive(Clone, Debug)]
@@ -228,6 +231,7 @@ impl Tables {
             paused: self.paused.clone(),
             assets: reads.assets.iter().map(|job| (*job, self.assets_of(*job))).collect(),
             garbage: found(&self.garbage, &reads.garbage),
+            restored_at: self.restored_at,
             ..WorkingSet::default()
         };
         let amended = reads.unique_of.iter().filter_map(|id| self.jobs.get(id));
@@ -244,8 +248,12 @@ impl Tables {
             };
             let mut best: Vec<&Arc<Job>> = self.jobs.values().filter(fits).collect();
             best.sort_by_key(|job| (std::cmp::Reverse(job.priority()), job.run_at, job.id()));
-            let candidates: Vec<JobId> = best.iter().take(*max).map(|job| job.id()).collect();
+            let max = max.iter().map(|max| *max as usize).sum();
+            // Without regard to flow control: core itself must not claim what that forbids.
+            let offered = if self.flow.declarations.is_empty() { max } else { best.len() };
+            let candidates: Vec<JobId> = best.iter().take(offered).map(|job| job.id()).collect();
             wanted.extend(&candidates);
+            let candidates = candidates.into_iter().map(Candidate::from).collect();
             set.candidates.insert(filter.clone(), candidates);
         }
         let compensated = |id: &JobId| self.jobs.get(id).and_then(|job| job.spec.links.compensates);
@@ -256,7 +264,39 @@ impl Tables {
             }
             set.jobs.insert(job.id(), Arc::clone(job));
         }
+        set.flow = self.flow_view();
         set
+    }
+
+    /// Counts every unfinished job.
+    fn flow_view(&self) -> FlowView {
+        let mut view = FlowView { state: Arc::clone(&self.flow), ..FlowView::default() };
+        view.position = self.events.values().map(Vec::len).sum::<usize>() as u64;
+        for (bucket, level) in &self.levels {
+            view.buckets.entry(bucket.clone()).or_default().level = *level;
+        }
+        for job in self.jobs.values().filter(|job| !job.phase.is_final()) {
+            for used in &job.flow().resources {
+                let bucket = view.buckets.entry(used.bucket()).or_default();
+                bucket.unfinished += 1;
+                bucket.running += if job.lease.is_some() { used.units } else { 0 };
+            }
+            if let Some(sequence) = job.flow().sequence_of(&job.spec.job_type) {
+                view.sequences.entry(sequence).or_default().push((job.flow().place, job.id()));
+            }
+        }
+        view.sequences.values_mut().for_each(|jobs| jobs.sort_unstable());
+        view.buckets_in_use = view.buckets.len();
+        view
+    }
+
+    fn write_flow(&mut self, records: &BTreeMap<FlowRecordId, Option<FlowRecord>>) {
+        for (id, record) in records {
+            match record {
+                Some(FlowRecord::Level(bucket, level, _)) => drop(self.levels.insert(bucket.clone(), *level)),
+                record => Arc::make_mut(&mut self.flow).apply(id, record.as_ref()),
+            }
+        }
     }
 
     /// Writes the changes of a batch, and returns the jobs that it touched.
@@ -280,6 +320,7 @@ impl Tables {
         self.audit.extend(appended.audit);
         self.telemetry.extend(appended.telemetry);
         let upserted = changes.upserted;
+        self.write_flow(&upserted.flow);
         self.accounts.extend(upserted.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
         self.dead_letters.extend(upserted.dead_letters.iter().map(|id| (*id, set.dead_letters[id].clone())));
         self.keys.extend(upserted.keys.iter().map(|id| (*id, set.keys[id].clone())));

@@ -1,13 +1,14 @@
 //! Actions on a job: a form for each, and its result. Actions that the lifecycle does not allow are not offered; actions
 //! that the visitor's role does not allow are disabled, with the reason.
 
+use serde_json::json;
 use tenure_core::command::{Cancel, Command, Report, Retry, Verb, When};
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::CommandOutput;
 use tenure_core::id::Name;
 use tenure_core::job::CancelMode;
 use tenure_core::json::{Json, JsonFlaw};
-use tenure_core::lifecycle::Trigger;
+use tenure_core::lifecycle::{Outcome, Trigger};
 use tenure_service::explain::Explanation;
 use tenure_service::extract::Segments;
 use tenure_service::fields::message;
@@ -65,6 +66,15 @@ impl JobAction {
             Self::Signal(name) => {
                 let flawed = |flaw: JsonFlaw| Problem::malformed("payload", flaw.to_string());
                 let payload = text("payload").map(|text| Json::parse(&text).map_err(flawed)).transpose()?;
+                let comment = message("comment", text("comment"))?;
+                let payload = match (payload, comment) {
+                    (Some(_), Some(_)) => {
+                        return Err(Problem::malformed("comment", "is given besides a payload: send one"));
+                    }
+                    (payload, comment) => {
+                        payload.or_else(|| comment.map(|text| Json::of(&json!({ "comment": text }))))
+                    }
+                };
                 Command::Signal { job, name, payload }
             }
             Self::DeadLetter => {
@@ -104,6 +114,8 @@ fn allowed(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<Job
     let mut acts = Vec::new();
     for step in &why.next {
         match &step.trigger {
+            // In a waiting state they are a decision, which has its own form.
+            Trigger::Signal(_) if job.phase == Phase::Waiting => {}
             Trigger::Signal(name) => acts.push(JobAction::Signal(name.clone())),
             Trigger::Cancel if job.cancel.is_none() => {
                 acts.extend([JobAction::Cancel, JobAction::CancelHard]);
@@ -126,14 +138,23 @@ fn allowed(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<Job
     acts
 }
 
+/// A retry of such a job repeats work that was done.
+fn has_succeeded(job: &Job) -> bool {
+    matches!(job.phase, Phase::Final(Outcome::Succeeded | Outcome::Partial))
+}
+
 /// The forms; irreversible actions come last.
 pub(super) fn forms(caller: &Caller, why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Markup {
-    let is_irreversible = |act: &JobAction| act.properties().2;
+    let is_irreversible =
+        |act: &JobAction| act.properties().2 || (*act == JobAction::Retry && has_succeeded(job));
     let (irreversible, plain): (Vec<JobAction>, Vec<JobAction>) =
         allowed(why, job, letter).into_iter().partition(is_irreversible);
     let form = |act: &JobAction| {
         let (path, right, _) = act.properties();
-        let lacks = Visitor::lacks(caller, right).or_else(|| may_not_send(caller, why, act));
+        let lacks = Visitor::lacks(caller, right).or_else(|| match act {
+            JobAction::Signal(name) => may_not_send(caller, why, name.as_str()),
+            _ => None,
+        });
         html! {
             form.act method="post" action=(format!("{}/{path}", job_address(job.id()))) {
                 (fields(act, job, letter.is_some(), lacks.as_deref()))
@@ -152,10 +173,9 @@ pub(super) fn forms(caller: &Caller, why: &Explanation, job: &Job, letter: Optio
 }
 
 /// Why the visitor may not send a signal that the lifecycle restricts.
-fn may_not_send(caller: &Caller, why: &Explanation, act: &JobAction) -> Option<String> {
-    let JobAction::Signal(name) = act else { return None };
+pub(super) fn may_not_send(caller: &Caller, why: &Explanation, name: &str) -> Option<String> {
     let step =
-        why.next.iter().find(|step| matches!(&step.trigger, Trigger::Signal(known) if known == name))?;
+        why.next.iter().find(|step| matches!(&step.trigger, Trigger::Signal(known) if *known == name))?;
     let sender = |role: Role| if role == Role::Producer { "owner" } else { role.as_str() };
     let may = caller.has(Role::Admin) || caller.roles.iter().any(|role| step.who.contains(&sender(role)));
     (!may).then(|| format!("Only for: {}, admin", step.who.join(", ")))
@@ -169,6 +189,9 @@ fn fields(act: &JobAction, job: &Job, is_letter: bool, lacks: Option<&str>) -> M
         html! { label for=(id) { (label) } " " input id=(id) name=(name) maxlength="2000" disabled[is_off] required[required]; " " }
     };
     match act {
+        JobAction::Retry if has_succeeded(job) => {
+            confirmed("Retry", "The job has succeeded. Do its work again, as a new job?")
+        }
         JobAction::Retry => html! {
             button.main type="submit" disabled[is_off] title=[lacks] data-focus="again" { @if is_letter { "Redrive" } @else { "Retry" } }
         },

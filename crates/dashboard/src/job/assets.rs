@@ -32,25 +32,30 @@ pub(super) fn list(assets: &[Asset]) -> Markup {
     }
 }
 
-fn row(asset: &Asset) -> Markup {
+/// An asset as a link, with a thumbnail if it is a small image.
+pub(super) fn named(asset: &Asset) -> Markup {
     let here = format!("{}/assets/{}", job_address(asset.job_id), asset.id);
     let is_stored = asset.stored && asset.discarded_at.is_none();
     let is_small = asset.file_size.is_some_and(|bytes| bytes <= THUMBNAIL_BYTES_MAX);
     let name = file_name(asset.storage_path.as_deref().unwrap_or(&asset.url));
     html! {
+        @if is_stored && is_small && image_type(asset).is_some() {
+            a href=(here) { img.thumb src=(here) alt=(cut(&name, 100)) loading="lazy" width="64" height="64"; } " "
+        }
+        @if is_stored {
+            a href=(here) { (cut(&name, 120)) }
+        } @else if asset.stored {
+            (cut(&name, 120)) " " span.quiet { "discarded" @if let Some(at) = asset.discarded_at { " " (when(at)) } }
+        } @else {
+            a href=(asset.url) rel="noopener noreferrer" { (cut(&asset.url, 120)) }
+        }
+    }
+}
+
+fn row(asset: &Asset) -> Markup {
+    html! {
         tr {
-            th scope="row" {
-                @if is_stored && is_small && image_type(asset).is_some() {
-                    a href=(here) { img.thumb src=(here) alt=(cut(&name, 100)) loading="lazy" width="64" height="64"; } " "
-                }
-                @if is_stored {
-                    a href=(here) { (cut(&name, 120)) }
-                } @else if asset.stored {
-                    (cut(&name, 120)) " " span.quiet { "discarded" @if let Some(at) = asset.discarded_at { " " (when(at)) } }
-                } @else {
-                    a href=(asset.url) rel="noopener noreferrer" { (cut(&asset.url, 120)) }
-                }
-            }
+            th scope="row" { (named(asset)) }
             td { (asset.asset_type) }
             td { @if let Some(bytes) = asset.file_size { (size(bytes)) } @else { span.quiet { "unknown" } } }
             td { (when(asset.created_at)) }

@@ -16,12 +16,12 @@ const WIDTH: f64 = 1000.0;
 const TICK_DISTANCE: f64 = 3.0;
 
 /// The common time axis. It ends with the last known time rather than the present, so that it changes with events only.
-struct Axis {
+struct AttemptAxis {
     from: Timestamp,
     to: Timestamp,
 }
 
-impl Axis {
+impl AttemptAxis {
     fn of(shown: &[Attempt<'_>], job: &Job, now: Now) -> Option<Self> {
         let from = shown.first()?.stays.first()?.from();
         let last = shown.last()?;
@@ -97,7 +97,7 @@ pub(super) fn timeline(job: &Job, stays: &[Stay<'_>], telemetry: &[Telemetry], n
     let left_out = attempts.len().saturating_sub(ATTEMPTS_MAX);
     let shown: Vec<Attempt<'_>> =
         attempts[left_out..].iter().filter_map(|stays| Attempt::new(stays, telemetry, job, now)).collect();
-    let Some(axis) = Axis::of(&shown, job, now) else { return html! {} };
+    let Some(axis) = AttemptAxis::of(&shown, job, now) else { return html! {} };
     html! {
         @if left_out > 0 {
             p.hint { "The last " (ATTEMPTS_MAX) " of " (count(attempts.len() as u64)) " attempts; all are in the history." }
@@ -108,7 +108,7 @@ pub(super) fn timeline(job: &Job, stays: &[Stay<'_>], telemetry: &[Telemetry], n
     }
 }
 
-fn row(attempt: &Attempt<'_>, axis: &Axis) -> Markup {
+fn row(attempt: &Attempt<'_>, axis: &AttemptAxis) -> Markup {
     html! {
         details.attempt {
             summary {
@@ -128,7 +128,7 @@ fn row(attempt: &Attempt<'_>, axis: &Axis) -> Markup {
     }
 }
 
-fn bars(attempt: &Attempt<'_>, axis: &Axis) -> Markup {
+fn bars(attempt: &Attempt<'_>, axis: &AttemptAxis) -> Markup {
     let (mut ticks, mut last) = (Vec::new(), -TICK_DISTANCE);
     for x in attempt.beats.iter().map(|beat| axis.x(*beat)) {
         if x - last >= TICK_DISTANCE {
@@ -150,7 +150,7 @@ fn bars(attempt: &Attempt<'_>, axis: &Axis) -> Markup {
 }
 
 /// A stay. The part after the last heartbeat of an unfinished stay is faint.
-fn bar(attempt: &Attempt<'_>, stay: &Stay<'_>, axis: &Axis) -> Markup {
+fn bar(attempt: &Attempt<'_>, stay: &Stay<'_>, axis: &AttemptAxis) -> Markup {
     let phase = stay.phase();
     let (y, height) = match phase {
         Phase::Active => ("1", "18"),

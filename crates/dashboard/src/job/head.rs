@@ -87,6 +87,7 @@ pub(super) fn commands(id: JobId, server: &str, is_open: bool) -> Markup {
     let curl = |post: &str, call: &str| {
         format!("curl {post}{key}{}", shell_quote(&format!("{server}/api/jobs/{id}{call}")))
     };
+    let link = format!("{server}{}", job_address(id));
     let lines = [
         ("Get", tenure("job get"), curl("", "")),
         ("Explain", tenure("explain"), curl("", "/explain")),
@@ -103,5 +104,6 @@ pub(super) fn commands(id: JobId, server: &str, is_open: bool) -> Markup {
                 }
             }))
         }
+        p { span.id { (id) } " " button type="button" data-copy=(id) { "Copy id" } " " button type="button" data-copy=(link) { "Copy link" } }
     }
 }

@@ -74,10 +74,10 @@ fn agreement(job: &Job, events: &[Event]) -> Markup {
     let differences = fold::differences(job, events, Some(job.seq));
     html! {
         @if differences.is_empty() {
-            p { span.succeeded { "✓" } " History and row agree: its " (job.seq) " transitions, folded again, are this job." }
+            p { span.succeeded { (crate::icon::check()) } "History and row agree: its " (job.seq) " transitions, folded again, are this job." }
         } @else {
             div.bad role="alert" {
-                p { "✗ History and row do not agree. Run " code { "tenure verify" } "." }
+                p.failed { "History and row do not agree. Run " code { "tenure verify" } "." }
                 ul { @for difference in differences.iter().take(10) { li { (cut(&difference.what, 300)) } } }
             }
         }

@@ -1,5 +1,5 @@
-//! What went in and what came out: the log, the payload, the result and the checkpoint, as they are stored; and the whole
-//! of each as plain text.
+//! What went in and what came out: the payload, the result and the checkpoint, as they are stored; and the whole of each
+//! as plain text.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -7,52 +7,16 @@ use bytes::Bytes;
 use futures_util::stream::try_unfold;
 use http::{HeaderValue, header};
 use serde::Serialize;
-use tenure_core::event::{Facts, LogLine};
+use tenure_core::event::Facts;
 use tenure_core::id::{Actor, Name, StateName};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Trigger;
-use tenure_service::extract::{Id, Segments};
+use tenure_service::extract::Segments;
 use tenure_service::history::PAGE_EVENTS;
 use tenure_store::StoreError;
 
 use crate::prelude::*;
 use crate::pretty;
-
-/// The last lines of the log are shown.
-const LINES_SHOWN: u64 = 200;
-/// Characters of a line that are shown.
-const LINE_CHARS: usize = 1000;
-/// Lines per read of the store.
-const LINES_READ: usize = 500;
-
-pub(super) async fn last_lines(service: &Service, job: &Job) -> Result<Vec<LogLine>> {
-    let after = job.output.log_count.saturating_sub(LINES_SHOWN);
-    Ok(service.store().logs(job.id(), after, LINES_SHOWN as usize).await?)
-}
-
-pub(super) fn about_log(job: &Job) -> Markup {
-    let lines = job.output.log_count;
-    html! {
-        p.hint {
-            @if lines == 0 { "No log lines yet. Write some with " code { "POST /api/jobs/{id}/logs" } "." }
-            @else if lines > LINES_SHOWN { "The last " (LINES_SHOWN) " of " (count(lines)) " lines. " }
-            @else { (count(lines)) @if lines == 1 { " line. " } @else { " lines. " } }
-            @if lines > 0 { a href=(format!("{}/log", job_address(job.id()))) { "Full log as text" } }
-        }
-    }
-}
-
-pub(super) fn log(lines: &[LogLine]) -> Markup {
-    html! {
-        @for line in lines {
-            @let is_bad = line.level == "error" || line.stream == "stderr";
-            span class=[is_bad.then_some("failed")] title=(format!("{} · {} · {}", line.ts, line.stream, line.level)) {
-                span.n { (line.n) } " " (cut(&line.text, LINE_CHARS))
-            }
-            "\n"
-        }
-    }
-}
 
 pub(super) fn output(job: &Job) -> Markup {
     let of = |what: &str| format!("{}/text/{what}", job_address(job.id()));
@@ -77,29 +41,6 @@ pub(super) fn payload(job: &Job) -> Markup {
         h2 { "Payload" }
         (pretty::json(job.payload().as_str(), &format!("{}/text/payload", job_address(job.id()))))
     }
-}
-
-/// `GET /ui/jobs/{id}/log`: the full log, read in pages while it is sent.
-pub(crate) async fn full_log(visitor: Visitor, Id(id): Id, params: QueryParams) -> Reply {
-    visitor.caller.may(Right::ReadJobs)?;
-    params.done()?;
-    let job = visitor.dashboard.job(&visitor.caller, id).await?;
-    let last = job.output.log_count;
-    let service = Service::clone(&visitor.dashboard);
-    let pages = try_unfold(0, move |after| {
-        let service = service.clone();
-        async move {
-            let lines = if after < last {
-                service.store().logs_page(id, after, LINES_READ).await?.rows
-            } else {
-                Vec::new()
-            };
-            let Some(next) = lines.last().map(|line| line.n) else { return Ok::<_, StoreError>(None) };
-            let line = |line: &LogLine| format!("{} {} {} {}\n", line.ts, line.stream, line.level, line.text);
-            Ok(Some((Bytes::from(lines.iter().map(line).collect::<String>()), next)))
-        }
-    });
-    Ok(plain(Body::from_stream(pages)))
 }
 
 /// `GET /ui/jobs/{id}/text/{what}`: a stored text, unformatted.
@@ -168,7 +109,7 @@ fn line_of_event(event: &Event) -> String {
     format!("{}\n", Json::of(&line).as_str())
 }
 
-fn plain(body: Body) -> Response {
+pub(super) fn plain(body: Body) -> Response {
     let mut response = body.into_response();
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -1,11 +1,12 @@
 //! Filters of the job list. They are in the address of the page, and shown as tabs, form fields and removable chips.
 
 use tenure_core::id::{LifecycleName, Name};
+use tenure_core::job_query::JobQuery;
 
 use crate::prelude::*;
 
-/// Filters and their labels. The first four are chosen by tabs.
-const FILTERS: [(&str, &str); 12] = [
+/// Filters and their labels. The first four are chosen by tabs, and the last one is the query bar.
+const FILTERS: [(&str, &str); 13] = [
     ("lifecycle", "lifecycle"),
     ("state", "state"),
     ("phase", "phase"),
@@ -18,15 +19,17 @@ const FILTERS: [(&str, &str); 12] = [
     ("retry_of", "retry of"),
     ("created_after", "created after"),
     ("created_before", "created before"),
+    ("q", "query"),
 ];
+const BAR: usize = 12;
 const TABS: usize = 4;
-/// Filters from here on are folded away until they are used.
+/// Filters from here on are rarely used.
 const RARE: usize = 8;
 
 /// The values as given, and the filter that they stand for.
 pub(crate) struct Filters {
     values: Vec<(&'static str, String)>,
-    pub(crate) filter: JobFilter,
+    pub(crate) query: JobQuery,
 }
 
 impl Filters {
@@ -35,18 +38,24 @@ impl Filters {
         let names = FILTERS.iter().map(|(name, _)| *name);
         let mut values: Vec<(&'static str, String)> =
             names.filter_map(|name| params.peek(name).map(|value| (name, value.to_owned()))).collect();
+        let query = service.job_query("?q", &params.text("q").unwrap_or_default())?;
         let mut filter = params.jobs()?;
-        caller.narrow(&mut filter)?;
         service.resolve_state_alias(&mut filter);
+        let resolved = filter.state.clone();
+        let contradicts =
+            || Problem::malformed("?q", "excludes another filter of this page: remove one of the two");
+        let mut query = query.and(filter).ok_or_else(contradicts)?;
+        let filter = &mut query.filter;
+        caller.narrow(filter)?;
         if filter.phase.is_none() {
-            filter.phase = live_phase(service, &filter);
+            filter.phase = live_phase(service, filter);
         }
         for (name, value) in &mut values {
-            if let ("state", Some(resolved)) = (*name, &filter.state) {
+            if let ("state", Some(resolved)) = (*name, &resolved) {
                 *value = resolved.to_string();
             }
         }
-        Ok(Self { values, filter })
+        Ok(Self { values, query })
     }
 
     /// Names and values, for an address or a form.
@@ -75,6 +84,17 @@ impl Filters {
             changes.push((name, value));
         }
         self.changed(&changes)
+    }
+
+    /// The address of the jobs that were created within a time.
+    pub(crate) fn within(&self, from: Timestamp, to: Timestamp) -> String {
+        let (from, to) = (from.to_string(), to.to_string());
+        // Times in the query would exclude these.
+        let is_time = |term: &&str| ["since:", "until:"].iter().any(|key| term.starts_with(key));
+        let query = self.value("q").unwrap_or_default();
+        let query = query.split(' ').filter(|term| !is_time(term)).collect::<Vec<_>>().join(" ");
+        let times = [("created_after", from.as_str()), ("created_before", to.as_str())];
+        self.changed(&[("q", query.as_str()), times[0], times[1]])
     }
 
     /// The address of the same tab without further filters.
@@ -117,17 +137,20 @@ impl Filters {
     /// The form with the filters. A producer has a fixed user.
     pub(crate) fn bar(&self, types: &[String], is_producer: bool) -> Markup {
         let usual = FILTERS[TABS..RARE].iter().filter(|(name, _)| *name != "user_id" || !is_producer);
-        let rare = &FILTERS[RARE..];
-        let is_rare = |(name, _): (&str, &str)| rare.iter().any(|(rare, _)| *rare == name);
+        let rare = &FILTERS[RARE..BAR];
+        let is_folded =
+            |(name, _): (&str, &str)| FILTERS[TABS..BAR].iter().any(|(folded, _)| *folded == name);
         html! {
             form.filters role="search" aria-label="Filter jobs" action="/ui/jobs" {
                 @for (name, value) in self.pairs().filter(|(name, _)| FILTERS[..TABS].iter().any(|(tab, _)| tab == name)) {
                     input type="hidden" name=(name) value=(value);
                 }
-                @for (name, label) in usual { (self.field(name, label)) }
-                details open[self.pairs().any(is_rare)] {
-                    summary { "More" }
-                    div.filters { @for (name, label) in rare { (self.field(name, label)) } }
+                label.query { "Query"
+                    input name="q" value=[self.value("q")] placeholder="type:image error:TIMEOUT user:ada payload.order:42 state:failed,dead since:2h" maxlength="1000" autocomplete="off" spellcheck="false";
+                }
+                details open[self.pairs().any(is_folded)] {
+                    summary { "Fields" }
+                    div.filters { @for (name, label) in usual.chain(rare) { (self.field(name, label)) } }
                 }
                 button type="submit" { "Filter" }
                 datalist id="types" { @for name in types { option value=(name) {} } }
@@ -135,8 +158,12 @@ impl Filters {
         }
     }
 
+    fn value(&self, name: &str) -> Option<&str> {
+        self.pairs().find(|(given, _)| *given == name).map(|(_, value)| value)
+    }
+
     fn field(&self, name: &'static str, label: &str) -> Markup {
-        let value = self.pairs().find(|(given, _)| *given == name).map(|(_, value)| value);
+        let value = self.value(name);
         let hint = match name {
             "created_after" | "created_before" => Some("2026-11-16T09:30:00Z"),
             "retry_of" => Some("a job's whole id"),

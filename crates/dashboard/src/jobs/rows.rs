@@ -47,7 +47,7 @@ fn row(job: &Job, parts: &mut Parts) -> Markup {
             td { @if let Some(user) = &spec.user_id { (user) } }
             (cell('a', html! { (job.attempt) span.quiet { " of " (spec.max_attempts) } }))
             (cell('p', html! { @if let Some(progress) = &job.output.progress { (bar(progress)) } }))
-            td { (when(spec.created_at)) }
+            td data-label="Created" { (when(spec.created_at)) }
             (cell('i', when(since(job))))
             (cell('w', html! { @if let Some(worker) = job.worker() { (worker) } }))
             (cell('e', html! { @if let Some(error) = &job.output.error { (failure(error)) } }))

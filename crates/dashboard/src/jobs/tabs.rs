@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use tenure_core::id::LifecycleName;
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::Outcome;
-use tenure_diagram::symbol;
 
+use crate::icon;
 use crate::jobs::filters::Filters;
 use crate::prelude::*;
 
@@ -26,13 +26,14 @@ pub(crate) async fn draw(
     filters: &Filters,
     parts: &mut Parts,
 ) -> Result<Markup> {
-    let (catalog, lifecycle) = (service.runtime().catalog(), filters.filter.lifecycle.as_ref());
+    let (catalog, lifecycle) = (service.runtime().catalog(), filters.query.filter.lifecycle.as_ref());
     let mut lifecycles: Vec<&LifecycleName> = catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
     lifecycles.dedup();
     let tabs = lifecycle.map_or_else(phases, |name| states(&catalog, name));
     let numbers = numbers(service, caller, filters).await?;
-    let is_all =
-        filters.filter.state.is_none() && filters.filter.phase.is_none() && filters.filter.outcome.is_none();
+    let is_all = filters.query.filter.state.is_none()
+        && filters.query.filter.phase.is_none()
+        && filters.query.filter.outcome.is_none();
     let name = lifecycle.map(|it| &**it);
     Ok(html! {
         nav aria-label="Lifecycles" {
@@ -50,7 +51,7 @@ pub(crate) async fn draw(
                 } }
                 @for tab in &tabs {
                     li { a href=(filters.at(name, Some((tab.filter, &tab.value)))) aria-current=[is_here(tab, filters).then_some("true")] {
-                        span class=(kind(tab.phase)) aria-hidden="true" { (symbol(tab.phase)) } " " (tab.value) " "
+                        span class=(kind(tab.phase)) { (icon::phase(tab.phase)) } (tab.value) " "
                         (number(&tab.value, numbers.as_ref().map(|numbers| numbers.get(&tab.value).copied().unwrap_or(0)), parts))
                     } }
                 }
@@ -99,7 +100,7 @@ async fn numbers(service: &Service, caller: &Caller, filters: &Filters) -> Resul
     if !caller.is(Right::ReadSystem) || filters.pairs().any(|(name, _)| !counted.contains(&name)) {
         return Ok(None);
     }
-    let (snapshot, filter) = (service.stats().snapshot().await?, &filters.filter);
+    let (snapshot, filter) = (service.stats().snapshot().await?, &filters.query.filter);
     if !snapshot.finished_known {
         return Ok(None);
     }

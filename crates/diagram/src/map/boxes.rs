@@ -221,7 +221,7 @@ fn sparkline(trend: &[f64], area: Frame) -> String {
 }
 
 /// The symbol of a phase as a 12 by 12 pixel path, because few fonts contain all of [`crate::symbol`].
-fn symbol_path(phase: Phase) -> &'static str {
+pub fn symbol_path(phase: Phase) -> &'static str {
     match phase {
         // A clock.
         Phase::Ready => "M11 6A5 5 0 1 1 1 6A5 5 0 1 1 11 6ZM6 3V6.2L8.2 7.6",

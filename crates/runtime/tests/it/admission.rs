@@ -17,7 +17,7 @@ fn pictures() -> Definitions {
         payload_bytes_max: Some(100),
         ..TypeDefinition::new("picture", "image")
     };
-    Definitions { lifecycles: Lifecycle::built_in(), types: vec![picture] }
+    Definitions { lifecycles: Lifecycle::built_in(), types: vec![picture], ..Definitions::default() }
 }
 
 fn picture(payload: &str) -> NewJob {

@@ -76,7 +76,7 @@ pub(crate) fn succeed() -> Verb {
 
 pub(crate) fn fail(class: Class) -> Verb {
     let error = JobError { class, ..JobError::own("BROKEN", "it broke", Category::Engine) };
-    Verb::Fail { error, retry_after: None }
+    Verb::Fail { error, retry_after: None, pause: None }
 }
 
 pub(crate) async fn state(runtime: &Runtime, id: JobId) -> String {

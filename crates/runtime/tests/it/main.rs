@@ -7,6 +7,7 @@ mod admission;
 mod batches;
 mod fixture;
 mod following;
+mod intake;
 mod prelude;
 mod retention;
 mod schedules;

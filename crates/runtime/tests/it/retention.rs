@@ -22,7 +22,11 @@ fn version(version: u32, settings: &str) -> Definitions {
     let source = BUILT_IN[4].replace("version = 1", &format!("version = {version}"));
     let source = source.replace("[policy]", &format!("{settings}\n\n[policy]"));
     let lifecycle = Lifecycle::parse(&source).expect("it is valid");
-    Definitions { lifecycles: vec![lifecycle], types: vec![TypeDefinition::new("*", "so1")] }
+    Definitions {
+        lifecycles: vec![lifecycle],
+        types: vec![TypeDefinition::new("*", "so1")],
+        ..Definitions::default()
+    }
 }
 
 /// Creates and finishes jobs.

@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tenure_core::id::JobId;
 use tenure_core::time::Now;
 use tenure_core::working_set::Reads;
-use tenure_store::{Backend, BackendFuture, Decide, Properties, Query, QueryAnswer, ReadyJobs, StoreError};
+use tenure_store::{
+    Backend, BackendFuture, Decide, IntakeCursor, IntakePage, Properties, Query, QueryAnswer, ReadyJobs,
+    StoreError, StoreKind,
+};
 use tokio::sync::mpsc;
 
 use crate::prelude::*;
@@ -18,6 +21,8 @@ pub(crate) struct TestStore {
     calls: Arc<AtomicUsize>,
     corrupt: Arc<Mutex<BTreeSet<JobId>>>,
     loses_accounts: Arc<AtomicBool>,
+    /// For each page of the intake, whether it was asked for from the beginning; `None` without an intake.
+    pages: Arc<Mutex<Option<Vec<bool>>>>,
     remote: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<RemoteCommit>>>,
 }
 
@@ -35,6 +40,7 @@ impl TestStore {
                 calls: Arc::default(),
                 corrupt: Arc::default(),
                 loses_accounts: Arc::default(),
+                pages: Arc::default(),
                 remote,
             },
             sender,
@@ -54,6 +60,17 @@ impl TestStore {
     /// From now on no account is loaded, so that the end of a job with a cost panics.
     pub(crate) fn lose_accounts(&self) {
         self.loses_accounts.store(true, Ordering::Relaxed);
+    }
+
+    /// An empty intake, of which everything can be read only once. To be called before the runtime starts.
+    pub(crate) fn with_intake(self) -> Self {
+        *self.pages() = Some(Vec::new());
+        self
+    }
+
+    /// For each page of the intake that was asked for, whether it was from the beginning.
+    pub(crate) fn pages(&self) -> MutexGuard<'_, Option<Vec<bool>>> {
+        self.pages.lock().expect("no test panics with this lock")
     }
 
     /// The jobs whose batches fail.
@@ -101,7 +118,19 @@ impl Backend for TestStore {
         })
     }
 
+    fn intake(&self, cursor: IntakeCursor) -> BackendFuture<'_, Result<IntakePage, StoreError>> {
+        let mut pages = self.pages();
+        let pages = pages.get_or_insert_default();
+        let fails = cursor.is_first() && !pages.is_empty();
+        pages.push(cursor.is_first());
+        let page = IntakePage { requests: Vec::new(), next: IntakeCursor::settled_before(1) };
+        let answer = if fails { Err(StoreError::Unavailable("too slow".to_owned())) } else { Ok(page) };
+        Box::pin(async move { answer })
+    }
+
     fn properties(&self) -> Properties {
-        self.store.properties()
+        let has_intake = self.pages().is_some();
+        let kind = if has_intake { StoreKind::Postgres } else { StoreKind::Memory };
+        Properties { kind, ..self.store.properties() }
     }
 }

@@ -61,7 +61,11 @@ fn brief() -> Definitions {
     let source =
         BUILT_IN[4].replace("[policy]", "[retention]\njobs = \"1h\"\ntelemetry = \"1m\"\n\n[policy]");
     let lifecycle = Lifecycle::parse(&source).expect("so1 with a retention is valid");
-    Definitions { lifecycles: vec![lifecycle], types: vec![TypeDefinition::new("*", "so1")] }
+    Definitions {
+        lifecycles: vec![lifecycle],
+        types: vec![TypeDefinition::new("*", "so1")],
+        ..Definitions::default()
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,7 +123,7 @@ async fn a_released_job_is_claimed_again_without_using_up_an_attempt() {
     let job = created(&runtime, NewJob { max_attempts: Some(1), ..a_job("work") }).await;
     for worker in ["w1", "w2", "w3"] {
         let held = claimed(&runtime, worker, Duration::ZERO).await.remove(0);
-        report(&runtime, &held, Verb::Release { checkpoint: None, delay: None }).await.unwrap();
+        report(&runtime, &held, Verb::Release { checkpoint: None, delay: None, pause: None }).await.unwrap();
     }
     let released = store.handle().job(job.id()).await.unwrap().unwrap();
     assert_eq!((released.attempt, released.retry_count), (4, 0));

@@ -17,7 +17,7 @@ async fn fill(folder: &Path) {
     let picture =
         TypeDefinition { cost: 2, lease: hour, heartbeat: hour, ..TypeDefinition::new("picture", "image") };
     let types = vec![TypeDefinition::new("*", "distributed"), picture];
-    let definitions = Definitions { lifecycles: Lifecycle::built_in(), types };
+    let definitions = Definitions { types, ..Definitions::default() };
     let store = Store::open(folder).await.unwrap();
     let runtime = Runtime::start(store, definitions, Options::default()).await.unwrap();
     submitted(&runtime, Command::GrantCredits { user: "u1".into(), amount: 10, reason: None }).await;

@@ -1,5 +1,7 @@
 //! Claims that wait for jobs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tenure_core::command::When;
@@ -46,6 +48,52 @@ async fn a_waiting_claim_gets_a_new_job_immediately() {
     let (jobs, got) = waiting.await.unwrap();
     assert_eq!(jobs[0].id(), job.id());
     assert_eq!(got, begun, "without polling");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_claim_and_a_creation_are_one_batch() {
+    let (store, _remote) = TestStore::new(MemoryStore::with_tokio_clock(START));
+    let runtime = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
+    let mut waiting = JoinSet::new();
+    for worker in ["w1", "w2"] {
+        let runtime = runtime.clone();
+        waiting.spawn(async move { claimed(&runtime, worker, LONG).await.len() });
+    }
+    // Half an interval after a poll.
+    pass(Duration::from_millis(620)).await;
+    let calls = store.calls();
+    created(&runtime, a_job("work")).await;
+    assert_eq!(waiting.join_next().await.unwrap().unwrap(), 1);
+    assert_eq!(store.calls(), calls + 1);
+    assert!(waiting.try_join_next().is_none(), "one claim joins for one job");
+    created(&runtime, a_job("work")).await;
+    assert_eq!(waiting.join_next().await.unwrap().unwrap(), 1);
+    assert_eq!(store.calls(), calls + 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_that_joined_a_batch_when_its_wait_ended_is_answered() {
+    const JOBS: usize = 3000;
+    let store = MemoryStore::new();
+    let runtime = Runtime::start(store, Definitions::default(), Options::default()).await.unwrap();
+    let taken = Arc::new(AtomicUsize::new(0));
+    let mut workers = JoinSet::new();
+    for number in 0..4_u64 {
+        let (runtime, taken) = (runtime.clone(), Arc::clone(&taken));
+        workers.spawn(async move {
+            while taken.load(Ordering::Relaxed) < JOBS {
+                let wait = Duration::from_micros(50 + 150 * number);
+                let jobs = claimed(&runtime, &format!("w{number}"), wait).await;
+                taken.fetch_add(jobs.len(), Ordering::Relaxed);
+            }
+        });
+    }
+    for _ in 0..JOBS {
+        created(&runtime, a_job("work")).await;
+    }
+    // A job whose claim was abandoned would be claimed again only when its lease has expired.
+    let all = tokio::time::timeout(Duration::from_secs(20), workers.join_all()).await;
+    assert!(all.is_ok(), "{} of {JOBS} jobs were claimed", taken.load(Ordering::Relaxed));
 }
 
 #[tokio::test(start_paused = true)]

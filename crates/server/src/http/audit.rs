@@ -26,7 +26,8 @@ pub(crate) async fn list(call: CallContext, headers: HeaderMap, mut params: Quer
     }
     let lines = call.store().audit(after, limit).await?;
     let next = next_cursor(&lines, limit, |(row, _)| row.to_string());
-    page(CallId::ListAudit, lines.iter().map(|(row, line)| wire::audit_line(*row, line)).collect(), next)
+    let actions = lines.iter().filter(|(_, line)| !line.is_baseline());
+    page(CallId::ListAudit, actions.map(|(row, line)| wire::audit_line(*row, line)).collect(), next)
 }
 
 /// A live stream. Rows are numbered in commit order, so a read after the last row misses none.
@@ -52,7 +53,8 @@ impl LiveAudit {
             let lines = self.call.store().audit(self.after, PAGE_LINES).await.ok()?;
             self.after = lines.last().map_or(self.after, |(row, _)| *row);
             let event = |(row, line)| sse::event("audit", &format!("{row}"), &wire::audit_line(row, line));
-            self.ready.extend(lines.iter().map(|(row, line)| event((*row, line))));
+            let actions = lines.iter().filter(|(_, line)| !line.is_baseline());
+            self.ready.extend(actions.map(|(row, line)| event((*row, line))));
             if !self.ready.is_empty() {
                 continue;
             }

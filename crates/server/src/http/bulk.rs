@@ -29,7 +29,7 @@ pub(crate) async fn act(call: CallContext, at: AtLifecycleApi, body: Body<reques
     // The answer has the jobs: at most this many bytes and those of the last page that was read.
     let bytes_max = if dry_run { usize::MAX } else { PAGE_BYTES_MAX / 2 };
     let before = cursor_of(cursor.as_deref())?;
-    let (jobs, next_cursor) = matching(&call, &call.caller, filter, before, bytes_max).await?;
+    let (jobs, next_cursor) = matching(&call, &call.caller, &filter.into(), before, bytes_max).await?;
     let matched = jobs.len() as u64;
     if dry_run {
         return ok(&ActionResults::<JobId, ItemOutput, Value> { matched, results: Vec::new(), next_cursor });

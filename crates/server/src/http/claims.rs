@@ -4,6 +4,8 @@ use tenure_core::command::{Claim, ClaimFilter, Holder, Report, Verb};
 use tenure_core::id::{QueueName, TypeName};
 use tenure_core::limits::CLAIM_JOBS_MAX;
 
+use tenure_service::worker_registry::{AboutWorker, Claiming};
+
 use crate::http::prelude::*;
 use crate::telemetry;
 
@@ -11,6 +13,9 @@ use crate::telemetry;
 const WAIT_MAX: Millis = Millis(300_000);
 /// Types or queues of one claim.
 const NAMES_MAX: usize = 1000;
+
+/// The header in which a worker says how many jobs it runs at once, on which host, and its version.
+const ABOUT_WORKER: &str = "tenure-worker";
 
 fn command(body: request::Claim, key: Option<Name>) -> Result<(Claim, Duration)> {
     let max = up_to(CLAIM_JOBS_MAX.into(), "#/max", body.max.unwrap_or(1))? as u32;
@@ -59,12 +64,19 @@ pub(crate) fn limit_to_scopes(filter: &mut ClaimFilter, caller: &Caller) -> Resu
     Ok(())
 }
 
-pub(crate) async fn claim(call: CallContext, body: Body<request::Claim>) -> Reply {
+pub(crate) async fn claim(call: CallContext, headers: HeaderMap, body: Body<request::Claim>) -> Reply {
     let (mut claim, wait) = command(body.value, body.key.map(|given| given.key))?;
     limit_to_scopes(&mut claim.filter, &call.caller)?;
     call.refuse_if_draining()?;
     call.touch_worker(&claim.worker).await?;
     let worker = claim.worker.clone();
+    let about = headers.get(ABOUT_WORKER).and_then(|about| about.to_str().ok()).unwrap_or_default();
+    let claiming = Claiming {
+        types: claim.filter.types.clone(),
+        wait: Millis(wait.as_millis() as u64),
+        about: AboutWorker::parse(about),
+    };
+    call.worker_registry().claims(&worker, &call.caller.credential, claiming);
     let output = call.runtime().claim_unless(&call.caller.origin(), claim, wait, call.must_end()).await??;
     // The key may have been revoked during the wait: its jobs are given back instead of delivered.
     if let Err(problem) = call.app.check_admission(&call.caller).await {
@@ -84,7 +96,7 @@ async fn give_back(call: &CallContext, worker: &WorkerId, output: &CommandOutput
     let CommandOutput::Claimed { jobs, .. } = output else { return };
     let release = |job: &Arc<Job>| {
         let holder = Some(Holder { worker: worker.clone(), fence: job.fence });
-        let verb = Verb::Release { checkpoint: None, delay: None };
+        let verb = Verb::Release { checkpoint: None, delay: None, pause: None };
         let command = Command::Report(Box::new(Report { job: job.id(), holder, verb }));
         CommandEnvelope { by: call.caller.origin().as_worker(worker), key: None, command }
     };

@@ -112,10 +112,10 @@ impl LiveEvents {
     /// Reads a page from the store. At the end of the journal it subscribes first and reads once more, so that no event
     /// is missed in between.
     async fn catch_up(&mut self) -> Option<()> {
-        let entries = self.call.store().journal_page(self.after, PAGE_EVENTS).await.ok()?.rows;
+        let entries = self.call.store().short_journal_page(self.after, PAGE_EVENTS).await.ok()?.rows;
         if entries.is_empty() {
             let live = self.call.event_broadcast.subscribe(self.after);
-            let entries = self.call.store().journal_page(self.after, PAGE_EVENTS).await.ok()?.rows;
+            let entries = self.call.store().short_journal_page(self.after, PAGE_EVENTS).await.ok()?.rows;
             self.take(&entries).await?;
             self.live = Some(live);
         } else {

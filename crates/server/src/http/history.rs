@@ -57,13 +57,18 @@ pub(crate) async fn list(call: CallContext, Id(id): Id, mut params: QueryParams)
     } else {
         call.store().notes_page(id, cursor.notes, EVENTS_MAX).await?
     };
-    let telemetry = if with_telemetry { call.store().telemetry(id).await? } else { Vec::new() };
+    let telemetry = if with_telemetry {
+        call.store().telemetry_page(id, cursor.telemetry, EVENTS_MAX).await?
+    } else {
+        BoundedPage { rows: Vec::new(), has_more: false }
+    };
     let mut unread = UnreadHistory::after(cursor, &numbered, &notes, &telemetry);
     let (mut rows, mut bytes) = (Vec::new(), 0);
     let next = loop {
         let cursor = unread.cursor;
         let Some(line) = unread.next(with_telemetry) else {
-            break (numbered.has_more || notes.has_more).then(|| cursor.to_string());
+            let has_more = numbered.has_more || notes.has_more || telemetry.has_more;
+            break has_more.then(|| cursor.to_string());
         };
         bytes += line.bytes();
         if bytes > PAGE_BYTES_MAX && !rows.is_empty() {
@@ -107,8 +112,8 @@ struct UnreadHistory<'a> {
     numbered: &'a [Event],
     notes: &'a [Event],
     telemetry: &'a [Telemetry],
-    /// Whether there are numbered events, and notes, that were not read.
-    is_cut: [bool; 2],
+    /// Whether there are numbered events, notes, and lines of telemetry that were not read.
+    is_cut: [bool; 3],
 }
 
 impl<'a> UnreadHistory<'a> {
@@ -116,17 +121,17 @@ impl<'a> UnreadHistory<'a> {
         cursor: HistoryCursor,
         numbered: &'a BoundedPage<Event>,
         notes: &'a BoundedPage<Event>,
-        telemetry: &'a [Telemetry],
+        telemetry: &'a BoundedPage<Telemetry>,
     ) -> Self {
-        let telemetry = telemetry.get(cursor.telemetry as usize..).unwrap_or(&[]);
-        let is_cut = [numbered.has_more, notes.has_more];
-        Self { cursor, numbered: &numbered.rows, notes: &notes.rows, telemetry, is_cut }
+        let is_cut = [numbered.has_more, notes.has_more, telemetry.has_more];
+        Self { cursor, numbered: &numbered.rows, notes: &notes.rows, telemetry: &telemetry.rows, is_cut }
     }
 
     /// The next line: notes after the numbered events, or all by time. `None` if the next one was not read.
     fn next(&mut self, by_time: bool) -> Option<HistoryLine<'a>> {
-        let is_missing = [self.numbered.is_empty(), self.notes.is_empty()];
-        if (self.is_cut[0] && is_missing[0]) || (by_time && self.is_cut[1] && is_missing[1]) {
+        let is_missing = [self.numbered.is_empty(), self.notes.is_empty(), self.telemetry.is_empty()];
+        let is_unread = |index: usize| self.is_cut[index] && is_missing[index];
+        if is_unread(0) || (by_time && (is_unread(1) || is_unread(2))) {
             return None;
         }
         let heads = [

@@ -10,8 +10,9 @@ use tenure_core::limits::{ATTEMPTS_MAX, PRIORITY_MAX};
 use tenure_runtime::{Amendment, NewJob};
 use tenure_service::explain;
 use tenure_service::history::{self, FoldError};
-use tenure_service::listing;
+use tenure_service::intake::{self, FoundJob};
 use tenure_service::query::is_name;
+use tenure_service::search::{EXAMINED_JOBS, Found, search};
 use tenure_service::wire::{JobExtras, JobView};
 use uuid::Uuid;
 
@@ -109,7 +110,7 @@ pub(crate) async fn create(
 }
 
 /// 202 and the path of the new job; 200 for a creation that was made before or changed an existing job.
-fn created(call: &CallContext, output: CommandOutput) -> Response {
+pub(crate) fn created(call: &CallContext, output: CommandOutput) -> Response {
     let (status, id) = match &output {
         CommandOutput::Job { job, replayed: true, .. } | CommandOutput::Amended(job) => {
             (StatusCode::OK, Some(job.id()))
@@ -212,19 +213,34 @@ fn own_key(given: &str, text: &str) -> Result<IdempotencyKey> {
 }
 
 pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {
-    let (mut filter, rows) = (params.jobs()?, params.page()?);
+    let (text, mut filter, rows) = (params.text("q"), params.jobs()?, params.page()?);
     params.done()?;
-    call.caller.narrow(&mut filter)?;
     call.resolve_state_alias(&mut filter);
-    let (jobs, next) = listing::list(&call, &call.caller, filter, rows).await?;
+    if filter.phase.as_deref() == Some(intake::REFUSED) {
+        require(text.is_none(), "?q", "finds jobs, not requests that were refused")?;
+        call.caller.narrow(&mut filter)?;
+        let (requests, next) = intake::refusals(&call, &call.caller, &filter, rows).await?;
+        return page(CallId::ListJobs, requests, next.map(|id| id.to_string()));
+    }
+    let query = call.job_query("?q", text.as_deref().unwrap_or_default())?;
+    let found = match query.and(filter) {
+        Some(query) => search(&call, &call.caller, &query, rows).await?,
+        None => Found::default(),
+    };
     let now = call.runtime().reading();
-    let rows = jobs.iter().map(|job| JobView { job, now, extras: JobExtras::default() });
-    page(CallId::ListJobs, rows.collect(), next.map(|id| id.to_string()))
+    let rows = found.jobs.iter().map(|job| JobView { job, now, extras: JobExtras::default() });
+    let mut reply = page(CallId::ListJobs, rows.collect(), found.next.map(|id| id.to_string()))?;
+    if let Some(examined) = found.examined {
+        reply.headers_mut().insert(EXAMINED_JOBS, examined.into());
+    }
+    Ok(reply)
 }
 
 pub(crate) async fn get(call: CallContext, Id(id): Id) -> Reply {
-    let job = call.job(id).await?;
-    ok(&wire::job(&job, call.runtime().reading()))
+    match intake::find(&call, &call.caller, id).await? {
+        FoundJob::Job(job) => ok(&wire::job(&job, call.runtime().reading())),
+        FoundJob::Request(request) => ok(&*request),
+    }
 }
 
 pub(crate) async fn replay(call: CallContext, Id(id): Id, mut params: QueryParams) -> Reply {
@@ -245,7 +261,7 @@ pub(crate) async fn replay(call: CallContext, Id(id): Id, mut params: QueryParam
 
 pub(crate) async fn explain(call: CallContext, Id(id): Id) -> Reply {
     let job = call.job(id).await?;
-    ok(&wire::explanation(&explain::explain(&call, &job).await?))
+    ok(&wire::explanation(&explain::explain(&call, &call.caller, &job).await?))
 }
 
 /// The mode of a request, for a command.

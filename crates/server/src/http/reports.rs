@@ -1,8 +1,8 @@
 //! Reports of workers about jobs that they hold: one call for each verb, or many reports in one call.
 
 use tenure_api::Verb;
-use tenure_api::request::{ErrorReport, Report, Reports};
-use tenure_core::command::{self, Hold, Holder};
+use tenure_api::request::{ErrorReport, Report, ReportPause, Reports};
+use tenure_core::command::{self, Hold, Holder, PauseRequest};
 use tenure_core::job::{Category, Class, JobError};
 
 use crate::http::batch_answer::BatchAnswer;
@@ -32,6 +32,14 @@ fn error(report: ErrorReport) -> Result<JobError> {
         reason_code: parsed("#/error/reason_code", report.reason_code)?,
         details: json_of(report.details),
     })
+}
+
+/// The bucket of a resource that a worker asks to pause.
+fn pause(pause: Option<ReportPause>) -> Result<Option<PauseRequest>> {
+    let Some(ReportPause { resource, span: lasts }) = pause else { return Ok(None) };
+    let resource = name("#/pause/resource", Some(resource))?.ok_or_else(|| missing("pause/resource"))?;
+    let span = span("#/pause/for", Some(lasts))?.ok_or_else(|| missing("pause/for"))?;
+    Ok(Some(PauseRequest { resource, span }))
 }
 
 fn json_of(raw: Option<Box<RawValue>>) -> Option<Json> {
@@ -67,6 +75,7 @@ fn check_members(report: &Report, verb: Verb) -> Result<()> {
         ("reason", report.reason.is_some()),
         ("checkpoint", report.checkpoint.is_some()),
         ("delay", report.delay.is_some()),
+        ("pause", report.pause.is_some()),
     ];
     let belongs = |member: &str| verb.members().iter().any(|(name, _)| *name == member);
     match given.iter().find(|(member, given)| *given && !belongs(member)) {
@@ -107,7 +116,8 @@ pub(crate) fn command(report: Report, job: JobId, verb: Verb, worker: Option<Wor
         }
         Verb::Fail => {
             let error = error(report.error.ok_or_else(|| missing("error"))?)?;
-            command::Verb::Fail { error, retry_after: span("#/retry_after", report.retry_after)? }
+            let retry_after = span("#/retry_after", report.retry_after)?;
+            command::Verb::Fail { error, retry_after, pause: pause(report.pause)? }
         }
         Verb::Reject => {
             let reason = message("#/reason", report.reason)?.ok_or_else(|| missing("reason"))?;
@@ -115,7 +125,11 @@ pub(crate) fn command(report: Report, job: JobId, verb: Verb, worker: Option<Wor
         }
         Verb::Release => {
             let delay = span("#/delay", report.delay)?;
-            command::Verb::Release { checkpoint: json_of(report.checkpoint), delay }
+            command::Verb::Release {
+                checkpoint: json_of(report.checkpoint),
+                delay,
+                pause: pause(report.pause)?,
+            }
         }
         Verb::CancelConfirm => command::Verb::CancelConfirm {
             checkpoint: json_of(report.checkpoint),

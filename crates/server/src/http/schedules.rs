@@ -1,33 +1,47 @@
-//! Schedules: create, list with their next times, pause, resume, delete.
+//! Schedules: create, list with their next times, replace, run, pause, resume, delete.
 
 use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::When;
 use tenure_core::schedule::{Plan, Schedule, ScheduleChange, Template};
-use tenure_runtime::cron::Cron;
+use tenure_service::schedules::{self, Times};
 
 use crate::headers::Trace;
 use crate::http::automations::{added, automation_of, created, find, new_id};
-use crate::http::jobs::new_job;
+use crate::http::jobs::{self, new_job};
 use crate::http::prelude::*;
 
-/// How many of the next times an answer has.
-const NEXT_TIMES: usize = 5;
-
 pub(crate) async fn create(call: CallContext, body: Body<request::NewSchedule>) -> Reply {
-    let (key, body) = (body.key, body.value);
-    let id = new_id(body.id, key.as_ref())?;
-    let job = body.job.as_deref().map_or("null", RawValue::get);
-    let plan = Plan {
-        cron: body.cron,
-        timezone: body.timezone.unwrap_or_else(|| "UTC".to_owned()).into(),
-        job: template(&call, job).map_err(|problem| problem.inside("job"))?,
-        misfire: parsed("#/misfire", body.misfire)?.unwrap_or_default(),
-        overlap: parsed("#/overlap", body.overlap)?.unwrap_or_default(),
-    };
+    let (key, mut body) = (body.key, body.value);
+    let id = new_id(body.id.take(), key.as_ref())?;
+    let plan = plan(&call, body)?;
     let output = call.runtime().add_schedule(call.caller.origin(), id.clone(), plan).await?;
     let id = (AutomationKind::Schedule, id);
     let (automation, replayed) = added(&call, &id, key, output.map_err(Problem::from)).await?;
     Ok(created(&shown(&call, &automation), CallId::GetSchedule, &id.1, replayed))
+}
+
+pub(crate) async fn replace(
+    call: CallContext,
+    Named(id): Named<Name>,
+    body: Body<request::NewSchedule>,
+) -> Reply {
+    let mut body = body.value;
+    let is_same = body.id.take().is_none_or(|given| id == given.as_str());
+    require(is_same, "#/id", "is not the id of the path")?;
+    let plan = plan(&call, body)?;
+    let output = call.runtime().replace_schedule(call.caller.origin(), id, plan).await??;
+    ok(&shown(&call, &automation_of(output).0))
+}
+
+fn plan(call: &CallContext, body: request::NewSchedule) -> Result<Plan> {
+    let job = body.job.as_deref().map_or("null", RawValue::get);
+    Ok(Plan {
+        cron: body.cron,
+        timezone: body.timezone.unwrap_or_else(|| "UTC".to_owned()).into(),
+        job: template(call, job).map_err(|problem| problem.inside("job"))?,
+        misfire: parsed("#/misfire", body.misfire)?.unwrap_or_default(),
+        overlap: parsed("#/overlap", body.overlap)?.unwrap_or_default(),
+    })
 }
 
 /// The job of a schedule is checked like any other; the schedule sets its time and its correlation id.
@@ -58,15 +72,9 @@ fn as_schedule(automation: &Automation) -> &Schedule {
 
 /// A schedule with its description in words and its next times.
 fn shown(app: &App, automation: &Automation) -> tenure_api::Schedule {
-    let (schedule, now) = (as_schedule(automation), app.runtime().now());
-    let cron = Cron::parse(&schedule.plan.cron, schedule.plan.timezone.as_str()).ok();
-    let mut next = schedule.next_at;
-    let mut next_times = Vec::new();
-    while let (Some(at), Some(cron), true) = (next, &cron, next_times.len() < NEXT_TIMES) {
-        next_times.push(at.to_string());
-        next = cron.next(at.max(now));
-    }
-    let describe = cron.map(|cron| cron.describe());
+    let schedule = as_schedule(automation);
+    let Times { describe, next } = Times::of(app, schedule);
+    let next_times = next.iter().map(ToString::to_string).collect();
     tenure_api::Schedule { describe, next_times, ..wire::schedule(schedule) }
 }
 
@@ -97,4 +105,10 @@ pub(crate) async fn resume(call: CallContext, Named(id): Named<Name>, _: EmptyBo
     let automation = find(&call, &(AutomationKind::Schedule, id)).await?;
     let output = call.runtime().resume_schedule(call.caller.origin(), as_schedule(&automation)).await??;
     ok(&shown(&call, &automation_of(output).0))
+}
+
+pub(crate) async fn run(call: CallContext, Named(id): Named<Name>, body: EmptyBody) -> Reply {
+    let automation = find(&call, &(AutomationKind::Schedule, id)).await?;
+    let output = schedules::run(&call, &call.caller, as_schedule(&automation), body.key).await?;
+    Ok(jobs::created(&call, output))
 }

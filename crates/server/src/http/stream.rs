@@ -3,9 +3,15 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use axum::Extension;
+use axum::extract::FromRequestParts as _;
+use http::request::Parts;
+use tenure_api::StreamToken;
 use tenure_runtime::Watch;
-use tenure_service::query::row_number;
+use tenure_service::extract::{Authenticated, OnConnection, Peer};
+use tenure_service::query::{decode, row_number};
 use tenure_service::sse;
+use tenure_service::stream_tokens::{self, OpenToken};
 
 use crate::http::prelude::*;
 
@@ -17,10 +23,13 @@ const FINAL: &str = "final";
 pub(crate) async fn stream(
     call: CallContext,
     Id(id): Id,
+    token: Option<Extension<OpenToken>>,
     headers: HeaderMap,
     mut params: QueryParams,
 ) -> Reply {
     let after = params.text("after");
+    // It has identified the caller.
+    drop(params.text("token"));
     params.done()?;
     let job = call.job(id).await?;
     let after = after.as_deref().map(last_event).transpose()?;
@@ -33,8 +42,45 @@ pub(crate) async fn stream(
     // Watch before the first read, so that no change between the two is missed.
     let watch = call.runtime().watch(id);
     let (ready, sent_at) = (VecDeque::new(), Instant::now());
-    let state = Streaming { call, id, after, watch, ready, has_ended: false, sent_at };
+    let token = token.map(|Extension(token)| token);
+    let state = Streaming { call, id, after, token, watch, ready, has_ended: false, sent_at };
     Ok(sse::stream(state, Streaming::next))
+}
+
+/// A repeat with the same `Idempotency-Key` gets another token, because the first one is not stored.
+pub(crate) async fn create_token(call: CallContext, Id(id): Id, _: EmptyBody) -> Reply {
+    call.job(id).await?;
+    let issued = stream_tokens::issue(&call, &call.caller, id).await?;
+    let expires_at = issued.expires_at.to_string();
+    Ok(answer(StatusCode::CREATED, &StreamToken { token: issued.text, expires_at }))
+}
+
+/// The caller of a request of a canonical route: that of the token in the query of a stream, or that of its header.
+pub(crate) async fn identify(id: CallId, app: &App, parts: &mut Parts) -> Result<Caller> {
+    if id != CallId::StreamJob {
+        return Caller::from_request_parts(parts, app).await;
+    }
+    let job = parts.uri.path().split('/').nth(3).and_then(|text| job_id(&decode(text).ok()?));
+    identify_at(Some(id), job, app, parts).await
+}
+
+/// As [`identify`], for a call and a job that are known.
+pub(crate) async fn identify_at(
+    call: Option<CallId>,
+    job: Option<JobId>,
+    app: &App,
+    parts: &mut Parts,
+) -> Result<Caller> {
+    let is_open = call == Some(CallId::StreamJob) && parts.extensions.get::<Authenticated>().is_none();
+    let query = if is_open { QueryParams::from_request_parts(parts, app).await.ok() } else { None };
+    let Some(token) = query.and_then(|mut query| query.text("token")) else {
+        return Caller::from_request_parts(parts, app).await;
+    };
+    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+    let (caller, token) = stream_tokens::caller(app, job, &token, peer).await?;
+    OnConnection::authenticated(&parts.extensions);
+    parts.extensions.insert(token);
+    Ok(caller)
 }
 
 /// The last event that a client received.
@@ -57,6 +103,8 @@ struct Streaming {
     id: JobId,
     /// The number of the last line sent.
     after: u64,
+    /// The token that it was opened with.
+    token: Option<OpenToken>,
     watch: Watch,
     ready: VecDeque<String>,
     has_ended: bool,
@@ -77,6 +125,9 @@ impl Streaming {
             }
             if self.has_ended || self.read().await.is_err() {
                 return None;
+            }
+            if let Some(token) = &mut self.token {
+                token.extend(&self.call.app, &self.call.caller).await;
             }
             if !self.ready.is_empty() {
                 continue;

@@ -34,7 +34,13 @@ pub(crate) async fn set_paused<const PAUSED: bool>(
     ok(&PausedQueue { name: queue.to_string(), paused: PAUSED })
 }
 
-pub(crate) async fn stats(State(app): State<App>) -> Reply {
-    let snapshot = app.stats().snapshot().await?;
-    ok(&wire::stats(&snapshot))
+pub(crate) async fn stats(State(app): State<App>, mut params: QueryParams) -> Reply {
+    let asked = params.history()?;
+    params.done()?;
+    let mut answer = wire::stats(&*app.stats().snapshot().await?);
+    if let Some((series, range)) = asked {
+        let history = app.stats().history(series, range, 0).await?;
+        answer.history = Some(wire::stats_history(&history));
+    }
+    ok(&answer)
 }

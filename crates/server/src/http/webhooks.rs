@@ -1,7 +1,10 @@
-//! Webhooks: create, list, enable, delete. The answer to a creation shows the secret once.
+//! Webhooks: create, list, enable, disable, replay, delete. The answer to a creation shows the secret once.
 
 use tenure_core::automation::{Automation, AutomationKind};
+use tenure_core::id::Position;
 use tenure_core::webhook::{EventFilter, NewWebhook, WebhookChange};
+
+use tenure_service::webhooks;
 
 use crate::http::automations::{added, automation_of, created, find, new_id};
 use crate::http::prelude::*;
@@ -55,6 +58,26 @@ pub(crate) async fn remove(call: CallContext, Named(id): Named<Name>) -> Reply {
 
 pub(crate) async fn enable(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
     change(&call, id, WebhookChange::Enable).await
+}
+
+pub(crate) async fn disable(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
+    change(&call, id, WebhookChange::Disable).await
+}
+
+pub(crate) async fn replay(
+    call: CallContext,
+    Named(id): Named<Name>,
+    body: Body<request::WebhookReplay>,
+) -> Reply {
+    let position = match (body.value.after, span("#/since", body.value.since)?) {
+        (Some(after), None) => Position(after),
+        (None, Some(since)) => {
+            let at = Timestamp(call.runtime().now().0.saturating_sub_unsigned(since.0));
+            webhooks::position_at(&call, at).await?
+        }
+        _ => return Err(Problem::malformed("#", "needs one of after and since")),
+    };
+    change(&call, id, WebhookChange::Replay(position)).await
 }
 
 async fn change(call: &CallContext, id: Name, change: WebhookChange) -> Reply {

@@ -1,7 +1,7 @@
 //! Requests of a lifecycle API, translated to canonical ones.
 
 use axum::body::Body;
-use axum::extract::{FromRequestParts as _, Request};
+use axum::extract::Request;
 use bytes::Bytes;
 use http::{Method, Uri};
 use tenure_api::call::{Place, escape};
@@ -15,6 +15,7 @@ use super::answer::{each, within};
 use super::field_names::{ObjectWriter, members};
 use super::{AtLifecycleApi, CANONICAL, LifecycleApi};
 use crate::body::{BodyLimit, BufferedBody, unblocked};
+use crate::http::stream;
 use crate::prelude::*;
 
 /// How a call of a lifecycle API has fields of a job in its request and its answer.
@@ -136,7 +137,7 @@ impl AliasedRequest {
     /// nothing of their bodies is read.
     pub(super) async fn translate(&mut self, app: &App, request: Request) -> Result<Request> {
         let (mut parts, mut body) = request.into_parts();
-        let caller = Caller::from_request_parts(&mut parts, app).await;
+        let caller = stream::identify_at(self.call, self.job, app, &mut parts).await;
         let mut inside = self.inside.clone();
         if self.is_allowed(&caller) {
             self.check_job(app).await?;

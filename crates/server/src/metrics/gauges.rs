@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
@@ -10,9 +11,10 @@ use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::id::{LifecycleName, StateName};
 use tenure_core::job_type::{CATCH_ALL, Catalog};
 use tenure_core::lifecycle::Phase;
+use tenure_core::limits;
 use tenure_core::webhook::Webhook;
 use tenure_stats::{phase_of, snapshot::CountNow};
-use tenure_store::Gauges;
+use tenure_store::{Gauges, ResourceFilter, SequenceFilter};
 
 use super::labels::{BoundedNames, Labels, owned};
 use crate::prelude::*;
@@ -21,6 +23,8 @@ type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
 /// The labels of a queue and a type.
 type QueueAndType<'a> = (&'a str, &'a str);
 
+/// Halted sequences that are counted.
+const HALTS_MAX: usize = 100_000;
 /// Ends the help of every gauge of the store.
 const SHARED: &str = "the same on every node: aggregate with max";
 
@@ -35,9 +39,11 @@ pub(super) async fn registry(app: &App) -> Result<Registry> {
     jobs(to, &counts);
     queues(to, &catalog, &gauges, now);
     dead_letters(to, &gauges, now);
+    flow(to, app).await?;
     let imbalance = i64::try_from(app.runtime().credits_imbalance()).unwrap_or(i64::MAX);
     let help = "Difference between accounts and ledger in credits, which must be zero";
     register(to, "credits_imbalance", help, ConstGauge::new(imbalance));
+    intake(to, app, now);
     lag(to, app, &webhooks, now).await?;
     Ok(registry)
 }
@@ -48,6 +54,15 @@ fn register(to: &mut Registry, name: &str, help: &str, metric: impl prometheus_c
 
 fn age(now: Timestamp, since: Timestamp) -> f64 {
     (now - since).0 as f64 / 1000.0
+}
+
+fn intake(to: &mut Registry, app: &App, now: Timestamp) {
+    let oldest = Family::<Labels<1>, Seconds>::default();
+    for age in app.runtime().intake_ages() {
+        let labels = owned([("database", age.database().as_str())]);
+        oldest.get_or_create(&labels).set(age.age(now).0 as f64 / 1000.0);
+    }
+    register(to, "intake_oldest_seconds", "Age of the oldest request in SQL that is not taken in", oldest);
 }
 
 fn jobs(to: &mut Registry, counts: &[CountNow]) {
@@ -107,6 +122,33 @@ fn dead_letters(to: &mut Registry, gauges: &Gauges, now: Timestamp) {
     register(to, "dead_letters", "Open dead letters", ConstGauge::new(gauges.dead_letters));
     let help = "Age of the oldest open dead letter, zero if there is none";
     register(to, "oldest_dead_letter_seconds", help, ConstGauge::new(oldest));
+}
+
+/// Resources and halted sequences. Declared names only, so there are no more series than declarations.
+async fn flow(to: &mut Registry, app: &App) -> Result<()> {
+    let filter = ResourceFilter { limit: limits::RESOURCES_MAX, ..ResourceFilter::default() };
+    let resources = app.store().resources(filter).await?;
+    let gauge = Family::<Labels<1>, Gauge>::default;
+    let (running, limit, buckets) = (gauge(), gauge(), gauge());
+    let waits = Family::<Labels<1>, Counter>::default();
+    for resource in &resources {
+        let labels = owned([("resource", resource.name.as_str())]);
+        running.get_or_create(&labels).set(resource.running as i64);
+        buckets.get_or_create(&labels).set(resource.bucket_count as i64);
+        waits.get_or_create(&labels).inc_by(resource.waits);
+        if let Some(max) = resource.limits.running {
+            limit.get_or_create(&labels).set(max as i64);
+        }
+    }
+    register(to, "resource_running", "Units of live leases by resource", running);
+    register(to, "resource_limit", "The running limit of each bucket, where there is one", limit);
+    register(to, "resource_buckets", "Buckets in use by resource", buckets);
+    let help = "How often jobs were found that had to wait for the resource, by this node";
+    to.register("resource_waits", help, waits);
+    let halted = SequenceFilter { id: None, halted: true, after: None, limit: HALTS_MAX };
+    let halted = app.store().sequences(halted).await?.len();
+    register(to, "sequences_halted", "Halted sequences", ConstGauge::new(halted as i64));
+    Ok(())
 }
 
 /// The webhooks that are enabled.

@@ -21,6 +21,7 @@ use tenure_core::id::TypeName;
 use tenure_core::job::{CancelMode, LeaseEnd};
 use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::limits::CLAIM_JOBS_MAX;
+use tenure_service::worker_registry::{AboutWorker, Claiming};
 use tenure_store::LeasePages;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -88,12 +89,18 @@ enum EndReason {
     Draining,
 }
 
+/// A connected engine is seen at each check of its connection, far more often than this.
+const SILENCE_MAX: Millis = Millis(60_000);
+
 impl Session for Engine {
     /// Admits an engine. Its events are kept from here on, and processed once its connection is established.
     async fn admit(app: App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<Self> {
         let handshake = EngineHandshake::read(&app, socket, auth).await?;
         handshake.caller.may(Right::Work)?;
         app.touch_worker(&handshake.caller, &handshake.worker).await?;
+        let about = AboutWorker { slots: u32::try_from(handshake.capacity).ok(), ..AboutWorker::default() };
+        let claiming = Claiming { types: handshake.filter.types.clone(), wait: SILENCE_MAX, about };
+        app.worker_registry().claims(&handshake.worker, &handshake.caller.credential, claiming);
         let (inbox, disconnected) = (Inbox::open(socket), on_disconnect(socket));
         Ok(Self { app, handshake, inbox, disconnected })
     }

@@ -32,6 +32,9 @@ struct JournalFollower {
     polled: Option<HashMap<JobId, Progress>>,
     /// Jobs whose progress arrived at this node since the last poll.
     reported: BTreeSet<JobId>,
+    /// New progress of the last poll. It is published by the next one, unless it arrives at this node meanwhile: a poll may read
+    /// what this node has committed and not passed on yet.
+    unconfirmed: Vec<Arc<Job>>,
 }
 
 pub(super) async fn follow(app: App, after: Position, mut progress: mpsc::Receiver<Arc<Job>>) {
@@ -42,6 +45,7 @@ pub(super) async fn follow(app: App, after: Position, mut progress: mpsc::Receiv
         waiting: HashMap::new(),
         polled: None,
         reported: BTreeSet::new(),
+        unconfirmed: Vec::new(),
     };
     let mut polls = ticks(POLL_INTERVAL);
     let drained = app.drained();
@@ -140,11 +144,13 @@ impl JournalFollower {
             }
         }
         // After the last page, so that a failed read leaves everything for the next poll.
-        self.reported.clear();
-        self.polled = Some(polled);
-        for job in new {
+        let reported = take(&mut self.reported);
+        let is_confirmed = |job: &Arc<Job>| !reported.contains(&job.id()) && polled.contains_key(&job.id());
+        let confirmed = std::mem::replace(&mut self.unconfirmed, new);
+        for job in confirmed.into_iter().filter(is_confirmed) {
             self.waiting.entry(job.id()).or_default().push(job);
         }
+        self.polled = Some(polled);
         self.publish_progress().await
     }
 }

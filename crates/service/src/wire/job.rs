@@ -11,6 +11,8 @@ use tenure_core::job;
 use tenure_core::time::Now;
 
 use super::{Borrowed, Entered, Text, text};
+use tenure_core::flow::{FlowKeys, ResourceUse};
+
 use crate::prelude::*;
 use crate::{attempt_trace, explain};
 
@@ -79,7 +81,13 @@ pub fn job_with(job: &Job, now: Now, extras: JobExtras) -> JobOf<Borrowed<'_>> {
         idempotency_key: spec.links.idempotency_key.as_ref().map(|key| key.as_str().into()),
         retry_of: spec.links.retry_of,
         created_at: spec.created_at,
-        flow: FlowOf { unique: job.flow().unique.as_ref().map(|key| key.as_str().into()) },
+        flow: flow(job.flow()),
+        group: job
+            .lease
+            .as_ref()
+            .filter(|_| extras.claimed.is_some())
+            .and_then(|lease| lease.group.as_ref())
+            .map(|group| group.as_str().into()),
         state: job.state.as_str().into(),
         phase: job.phase.as_str().into(),
         outcome: job.phase.outcome().map(|outcome| outcome.as_str().into()),
@@ -104,6 +112,19 @@ pub fn job_with(job: &Job, now: Now, extras: JobExtras) -> JobOf<Borrowed<'_>> {
         run_ms: job.run_time().map(|span| span.0),
         replayed: extras.replayed,
         ignored: extras.ignored,
+    }
+}
+
+/// The keys of flow control.
+fn flow(keys: &FlowKeys) -> FlowOf<Borrowed<'_>> {
+    let shown = |key: &Option<Name>| key.as_ref().map(|key| Text::Shared(key.clone()));
+    let used = |used: &ResourceUse| (used.resource.to_string(), used.key.as_ref().map(ToString::to_string));
+    FlowOf {
+        unique: shown(&keys.unique),
+        resources: (!keys.resources.is_empty()).then(|| keys.resources.iter().map(used).collect()),
+        sequence: shown(&keys.sequence),
+        share: shown(&keys.share),
+        batch: keys.batch.as_ref().map(|batch| Text::Shared(batch.key.clone().unwrap_or_else(|| "".into()))),
     }
 }
 
@@ -173,6 +194,7 @@ pub(super) fn error(error: &job::JobError) -> JobErrorOf<Borrowed<'_>> {
 
 pub fn explanation(it: &explain::Explanation) -> Explanation {
     convert!(it => Explanation { job_id, job_type, state, phase, since, summary, waiting_for, clocks, next;
+        waits_for: it.waits_for.iter().map(super::flow::waits_for).collect(),
         tries: it.suggestions.clone() })
 }
 

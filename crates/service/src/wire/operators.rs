@@ -69,5 +69,15 @@ pub fn worker(worker: &workers::Worker) -> WorkerStatus {
         state: job.state.to_string(),
         fence: job.lease.as_ref().map_or(0, |lease| lease.fence.0),
     };
-    convert!(worker => WorkerStatus { name, seen_at; holds: worker.holds.iter().map(held).collect() })
+    let claiming = worker.claiming.as_deref();
+    let about = claiming.map(|claiming| &claiming.about);
+    let types = claiming.and_then(|claiming| claiming.types.as_ref());
+    convert!(worker => WorkerStatus { name, seen_at;
+        holds: worker.holds.iter().map(held).collect(),
+        status: worker.presence.as_str().to_owned(),
+        types: types.map(|types| types.iter().map(ToString::to_string).collect()),
+        slots: about.and_then(|about| about.slots).map(u64::from),
+        host: about.and_then(|about| about.host.clone()),
+        version: about.and_then(|about| about.version.clone())
+    })
 }

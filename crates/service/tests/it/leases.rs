@@ -1,46 +1,14 @@
 //! Reads over leases, with more of them than one page has.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use tenure_config::Limits;
 use tenure_core::api_key::Role;
-use tenure_core::command::{Claim, ClaimFilter};
 use tenure_core::id::WorkerId;
-use tenure_core::json::Json;
 use tenure_core::query::{JobFilter, Page};
 use tenure_core::time::Timestamp;
-use tenure_runtime::{Definitions, NewJob, Options, Runtime};
 use tenure_service::caller::Caller;
-use tenure_service::keyring::Keyring;
-use tenure_service::reloadable::Reloadable;
-use tenure_service::{Service, ServiceParts, listing, workers};
-use tenure_stats::{Counters, Stats, ThisNode};
+use tenure_service::{Service, listing, workers};
 use tenure_store::{MemoryStore, Store};
 
-async fn service(store: Store) -> Service {
-    let runtime = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
-    let keyring = Arc::new(Keyring::open(store, None).await.unwrap());
-    let counters = Arc::new(Counters::new(&runtime.catalog()));
-    let this_node = ThisNode::new("n1".into(), "127.0.0.1:1".into(), runtime.now());
-    let stats = Stats::new(runtime.clone(), counters, this_node);
-    let (limits, settings) = (Limits::default().into(), Reloadable::default());
-    Service::new(ServiceParts { runtime, keyring, stats, limits, contents: None, settings })
-}
-
-/// Creates jobs, oldest first.
-async fn create(service: &Service, count: usize) {
-    let new = (0..count).map(|_| NewJob::new("work", Json::null()));
-    let answers = service.runtime().create_all(new).await;
-    assert!(answers.iter().all(|answer| matches!(answer, Ok(Ok(_)))));
-}
-
-/// Claims the oldest jobs for a worker.
-async fn claim(service: &Service, worker: &str, max: u32) {
-    let (worker, filter) = (worker.into(), ClaimFilter::default());
-    let claim = Claim { worker, filter, max, request_id: None, start: true };
-    service.runtime().claim(claim, Duration::ZERO).await.unwrap().unwrap();
-}
+use crate::world::{claim, create, service};
 
 fn worker_key(credential: &str) -> Caller {
     Caller::new(Role::Worker, None, credential.into())

@@ -2,4 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 
+mod finished_jobs;
 mod leases;
+mod listings;
+mod time_machine;
+mod world;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::auditor::Violation;
+use crate::auditor::flow::KeysModel;
 use crate::auditor::rules;
 use crate::fixtures::TypeModel;
 use crate::prelude::*;
@@ -12,6 +13,10 @@ use crate::prelude::*;
 pub(super) struct JobModel {
     pub(super) kind: Arc<TypeModel>,
     pub(super) spec: Arc<Spec>,
+    /// After all amendments, as the next two.
+    pub(super) payload: Json,
+    pub(super) priority: i32,
+    pub(super) keys: KeysModel,
     pub(super) ranks: BTreeMap<StateName, usize>,
     pub(super) state: StateName,
     pub(super) phase: Phase,
@@ -81,6 +86,9 @@ pub(super) struct Transition {
 impl JobModel {
     pub(super) fn new(kind: Arc<TypeModel>, spec: Arc<Spec>) -> Self {
         Self {
+            payload: spec.payload.clone(),
+            priority: spec.priority,
+            keys: KeysModel::of(&spec, &spec.payload),
             ranks: rules::ranks(&kind.lifecycle),
             kind,
             state: "".into(),
@@ -125,6 +133,10 @@ impl JobModel {
         Violation { law, job: Some(self.id()), what: what.into(), expected: Some(expected.into()) }
     }
 
+    pub(super) fn buckets(&self) -> Vec<(String, Option<String>)> {
+        self.keys.demands.iter().map(|(bucket, _)| bucket.clone()).collect()
+    }
+
     pub(super) fn is_held_by(&self, hold: &Hold) -> bool {
         self.held.as_ref().is_some_and(|held| held.fence == hold.fence.0 && held.worker == hold.worker)
     }
@@ -136,6 +148,9 @@ impl JobModel {
 
     /// Applies an event.
     pub(super) fn apply(&mut self, event: &Event, running: i64) {
+        if event.trigger == Trigger::Amend {
+            return self.apply_amendment(event);
+        }
         let facts = &event.facts;
         let holder = self.held.as_ref().map(LeaseModel::holder);
         let by_clock = event.actor == "clock";
@@ -253,6 +268,9 @@ impl JobModel {
             ("retry_count", shown(&row.retry_count), shown(&self.failed)),
             ("fence", shown(&row.fence.0), shown(&self.fence)),
             ("run_at", shown(&row.run_at), shown(&self.run_at)),
+            ("payload", shown(row.payload()), shown(&self.payload)),
+            ("priority", shown(&row.priority()), shown(&self.priority)),
+            ("keys", shown(&KeysModel::of_row(row.flow())), shown(&self.keys)),
             ("updated_at", shown(&updated_at), shown(&self.updated_at)),
             ("claimed_at", shown(&row.times.claimed_at), shown(&self.claimed_at)),
             ("started_at", shown(&row.times.started_at), shown(&self.started_at)),

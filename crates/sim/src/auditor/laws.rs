@@ -38,6 +38,10 @@ impl JobModel {
 
     /// The first law that an event breaks. `running` is its time without outages.
     pub(super) fn check(&self, event: &Event, running: i64) -> Option<Violation> {
+        if event.trigger == Trigger::Amend {
+            let checked = self.check_order(event).or_else(|| self.check_amendment(event, running));
+            return checked.or_else(|| self.check_clock(event, running));
+        }
         self.check_order(event)
             .or_else(|| self.check_rule(event))
             .or_else(|| self.check_progress(event))

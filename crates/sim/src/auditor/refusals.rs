@@ -27,13 +27,26 @@ impl Auditor {
         request: &Request,
         refusal: &Refusal,
     ) -> Option<Violation> {
-        let Request::Submit(envelope) = request else { return None };
-        let id = envelope.command.job()?;
+        if let (Request::Create(new), Refusal::QueueFull { bucket, limit }) = (request, refusal) {
+            let bucket = (bucket.resource.to_string(), bucket.key.as_ref().map(ToString::to_string));
+            let what = format!("{} was refused because {bucket:?} has {limit} jobs", new.job_type);
+            let may =
+                self.flow.may_be_full(&self.models, &bucket, *limit) || start.events < self.events_read.len();
+            return (!may).then(|| Violation::new(11, None, what));
+        }
+        let id = request.job()?;
         if matches!(refusal, Refusal::NotFound { what: "job", .. }) {
             self.compare(id);
             let model = self.models.get(&id).filter(|model| !model.purged)?;
             return Some(model.violation(8, format!("{refusal}"), "the job, until its retention ends"));
         }
+        let envelope = match request {
+            Request::Submit(envelope) => envelope,
+            Request::Amend(_, _, amendment) => {
+                return self.check_amendment_refusal(start, id, amendment, refusal);
+            }
+            _ => return None,
+        };
         let model = self.models.get(&id)?;
         // After other commands in between, the state that was judged is not known.
         if model.steps[start.seq as usize..].iter().any(|step| !step.by_clock) || model.in_flight > 0 {

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use tenure_core::job::Lease;
 
+use crate::auditor::flow::check_answer;
 use crate::auditor::job_model::{JobModel, LeaseModel, Transition};
 use crate::auditor::{Auditor, Violation};
 use crate::network::{Reply, Request};
@@ -17,8 +18,10 @@ pub(crate) struct RequestStart {
     /// The job's last event.
     pub(super) seq: u32,
     /// The store's time.
-    at: Timestamp,
+    pub(super) at: Timestamp,
     request: u64,
+    /// Events that had been read.
+    pub(super) events: usize,
 }
 
 impl Auditor {
@@ -33,12 +36,13 @@ impl Auditor {
             self.read_automations();
             self.schedules.begin_change(schedule);
         }
+        self.flow.begin_request(request);
         self.requests += 1;
         let number = self.requests;
         if let Request::Claim(claim, _) = request {
-            self.waiting.insert(number, (claim.filter.clone(), self.now));
+            self.waiting.insert(number, (claim.clone(), self.now));
         }
-        RequestStart { seq, at: self.now, request: number }
+        RequestStart { seq, at: self.now, request: number, events: self.events_read.len() }
     }
 
     pub(crate) fn check_reply(&mut self, start: &RequestStart, request: &Request, reply: &Reply) {
@@ -63,9 +67,20 @@ impl Auditor {
             (_, Some(Ok(Err(refusal)))) => self.check_refusal(start, request, refusal),
             (Request::Create(new), Some(Ok(Ok(output)))) => self.check_creation(start, new, output),
             (Request::Claim(claim, _), Some(Ok(Ok(output)))) => self.check_claim(start, claim, output),
+            (Request::Amend(_, _, amendment), Some(Ok(Ok(output)))) => {
+                self.check_amended(start, amendment, output)
+            }
             (Request::Submit(envelope), Some(Ok(Ok(output)))) => self.check_output(start, envelope, output),
         };
         self.violations.extend(violation);
+        if let (Request::Submit(envelope), Some(Ok(Ok(output)))) = (request, reply)
+            && !matches!(output, CommandOutput::Job { replayed: true, .. })
+        {
+            let keys = |id: JobId| self.models.get(&id).map(JobModel::buckets).unwrap_or_default();
+            let violation = self.flow.check_acknowledged(start.at, &envelope.command, keys, self.now);
+            self.violations.extend(violation);
+        }
+        self.flow.end_request(request);
     }
 
     /// The command was executed or not: both are possible until the row is read.
@@ -91,7 +106,7 @@ impl Auditor {
     }
 
     /// Law 8: an acknowledged job is in the journal.
-    fn journaled(&self, job: &Job) -> Result<&JobModel, Violation> {
+    pub(super) fn journaled(&self, job: &Job) -> Result<&JobModel, Violation> {
         let missing = || Violation::new(8, Some(job.id()), "acknowledged, but not in the journal".to_owned());
         let model = self.models.get(&job.id()).ok_or_else(missing)?;
         let step = (job.seq as usize).checked_sub(1).and_then(|index| model.steps.get(index));
@@ -109,18 +124,31 @@ impl Auditor {
         new: &NewJob,
         output: &CommandOutput,
     ) -> Option<Violation> {
-        let CommandOutput::Job { job, replayed, .. } = output else { return Some(wrong_output("create")) };
+        let (job, replayed, is_amended) = match output {
+            CommandOutput::Job { job, replayed, .. } => (job, *replayed, false),
+            CommandOutput::Amended(job) => (job, true, true),
+            _ => return Some(wrong_output("create")),
+        };
         let model = match self.journaled(job) {
             Ok(model) => model,
             Err(violation) => return Some(violation),
         };
         let spec = &model.spec;
-        let same = spec.job_type == new.job_type && spec.user_id == new.user_id;
-        let same_key = new.key.as_ref().is_none_or(|key| {
-            spec.links.idempotency_key.as_ref() == Some(&key.key) && spec.payload == new.payload
-        });
+        let same_user = spec.user_id == new.user_id || model.keys.unique.is_some();
+        let same = spec.job_type == new.job_type && same_user;
+        let is_unique = model.keys.unique.is_some();
+        let same_key = is_unique
+            || new.key.as_ref().is_none_or(|key| {
+                spec.links.idempotency_key.as_ref() == Some(&key.key) && spec.payload == new.payload
+            });
         if !same || !same_key {
             return Some(model.violation(7, "a creation was answered with this job", "the requested job"));
+        }
+        if is_unique && new.key.is_none() {
+            let violation = check_answer(model, new, job, is_amended);
+            if violation.is_some() {
+                return violation;
+            }
         }
         let (ts, now) = (model.steps[0].ts, self.now);
         let fresh = (start.at..=now).contains(&ts);

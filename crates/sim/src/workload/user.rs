@@ -5,16 +5,19 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure_core::command::{Cancel, When};
+use tenure_runtime::Amendment;
 use tokio::time::sleep;
 
 use crate::cluster::Cluster;
+use crate::fixtures::flow::TypeRules;
 use crate::network::Request;
 use crate::prelude::*;
+use crate::ready;
 use crate::rng::Rng;
 use crate::workload::{key, submit};
 
 /// Users create no jobs beyond this number.
-const JOBS_MAX: usize = 60;
+const JOBS_MAX: usize = 75;
 
 #[derive(Clone, Copy)]
 enum Action {
@@ -26,9 +29,10 @@ enum Action {
     Dismiss,
     Reject,
     Grant,
+    Amend,
 }
 
-const ACTIONS: [(u64, Action); 8] = [
+const ACTIONS: [(u64, Action); 9] = [
     (50, Action::Create),
     (12, Action::Cancel),
     (22, Action::Signal),
@@ -37,6 +41,7 @@ const ACTIONS: [(u64, Action); 8] = [
     (3, Action::Dismiss),
     (2, Action::Reject),
     (4, Action::Grant),
+    (12, Action::Amend),
 ];
 
 pub(super) async fn run(cluster: Rc<Cluster>, mut rng: Rng, user: &'static str) {
@@ -48,6 +53,15 @@ pub(super) async fn run(cluster: Rc<Cluster>, mut rng: Rng, user: &'static str) 
         let action = if cluster.faults_ended() { Action::Signal } else { rng.weighted(&ACTIONS) };
         let request = match action {
             Action::Create if cluster.known.borrow().len() >= JOBS_MAX => continue,
+            Action::Create if rng.percent(50) => {
+                let rules = rng.pick(&cluster.plan.controlled);
+                // Jobs that are claimed in groups come several at once.
+                for _ in 1..rules.batch.as_ref().map_or(1, |batch| batch.size) {
+                    let request = controlled(rules, &mut rng, user);
+                    send(&cluster, &mut rng, request).await;
+                }
+                controlled(rules, &mut rng, user)
+            }
             Action::Create => create(&mut rng, user),
             Action::Grant => grant(user, rng.between(1, 20), count),
             other => {
@@ -56,7 +70,10 @@ pub(super) async fn run(cluster: Rc<Cluster>, mut rng: Rng, user: &'static str) 
                     continue;
                 }
                 let job = rng.pick(&known);
-                act(&mut rng, user, count, other, job)
+                match other {
+                    Action::Amend => amend(&cluster, &mut rng, user, job),
+                    other => act(&mut rng, user, count, other, job),
+                }
             }
         };
         send(&cluster, &mut rng, request).await;
@@ -90,6 +107,59 @@ fn create(rng: &mut Rng, user: &str) -> Request {
     Request::Create(if keyed { new.keyed(&format!("k{}", rng.between(1, 12))) } else { new })
 }
 
+/// A job of a type with flow control. There are few keys, so that jobs meet.
+fn controlled(rules: &TypeRules, rng: &mut Rng, user: &'static str) -> Request {
+    let new = NewJob {
+        by: format!("user:{user}").as_str().into(),
+        user_id: Some(user.into()),
+        priority: rng.percent(20).then(|| rng.between(0, 2) as i32),
+        when: if rng.percent(15) { When::In(Millis(rng.between(0, 4000))) } else { When::Now },
+        ..NewJob::new(rules.name, keyed_payload(rng))
+    };
+    Request::Create(if rng.percent(10) { new.keyed(&format!("f{}", rng.between(1, 6))) } else { new })
+}
+
+/// A payload with the fields that are keys of flow control. Few values: 7 and "7" are one key, null is none.
+fn keyed_payload(rng: &mut Rng) -> Json {
+    let mut key = || match rng.between(0, 19) {
+        0 => json!(null),
+        1 => json!(""),
+        2..=5 => json!(7),
+        6..=8 => json!("7"),
+        _ => json!("main"),
+    };
+    let (customer, document, account, model) = (key(), key(), key(), key());
+    let number = rng.between(1, 1000);
+    let fields = json!({
+        "customer": customer, "document": document, "account": account, "model": model, "number": number,
+    });
+    // A list is no key: the creation is refused.
+    Json::of(&if rng.percent(2) {
+        json!({ "document": [1], "account": [1], "customer": [1] })
+    } else {
+        fields
+    })
+}
+
+fn amend(cluster: &Cluster, rng: &mut Rng, user: &'static str, job: JobId) -> Request {
+    let row = ready(cluster.store.handle().job(job)).ok().flatten();
+    let is_controlled = row.as_ref().is_some_and(|row| TypeRules::of(row.spec.job_type.as_str()).is_some());
+    let seq = row.map_or(1, |row| row.seq);
+    let now = cluster.now();
+    let run_at = Timestamp(now.0 - 500 + rng.between(0, 5000) as i64);
+    let mut amendment = Amendment {
+        payload: (is_controlled && rng.percent(60)).then(|| keyed_payload(rng)),
+        priority: rng.percent(40).then(|| rng.between(0, 3) as i32),
+        run_at: rng.percent(30).then_some(run_at),
+        if_seq: rng.percent(30).then(|| seq + rng.between(0, 1) as u32),
+        key: None,
+    };
+    if amendment.payload.is_none() && amendment.run_at.is_none() {
+        amendment.priority.get_or_insert(1);
+    }
+    Request::Amend(user, job, amendment)
+}
+
 fn act(rng: &mut Rng, user: &str, count: u32, action: Action, job: JobId) -> Request {
     let by = format!("user:{user}");
     let given = rng.percent(40).then(|| key(&format!("{user}-{count}"), "action"));
@@ -113,7 +183,7 @@ fn act(rng: &mut Rng, user: &str, count: u32, action: Action, job: JobId) -> Req
             let verb = Verb::Reject { reason: "not wanted here".to_owned() };
             Command::Report(Box::new(Report { job, holder: None, verb }))
         }
-        Action::Dismiss | Action::Create | Action::Grant => {
+        Action::Dismiss | Action::Create | Action::Grant | Action::Amend => {
             Command::DismissDeadLetter { job, reason: "seen".to_owned() }
         }
     };
@@ -125,12 +195,14 @@ async fn send(cluster: &Rc<Cluster>, rng: &mut Rng, request: Request) {
     let has_key = match &request {
         Request::Create(new) => new.key.is_some(),
         Request::Submit(envelope) => envelope.key.is_some(),
-        Request::Claim(..) | Request::AddSchedule(..) | Request::ResumeSchedule(_) => false,
+        Request::Claim(..) | Request::Amend(..) | Request::AddSchedule(..) | Request::ResumeSchedule(_) => {
+            false
+        }
     };
     for _ in 0..4 {
         let reply = cluster.send(rng, request.clone()).await;
         if let Some(Ok(answer)) = reply {
-            if let Ok(CommandOutput::Job { job, .. }) = answer
+            if let Ok(CommandOutput::Job { job, .. } | CommandOutput::Amended(job)) = answer
                 && !cluster.known.borrow().contains(&job.id())
             {
                 cluster.known.borrow_mut().push(job.id());

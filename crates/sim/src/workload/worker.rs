@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure_core::asset::{AssetId, NewAsset, Upload};
-use tenure_core::command::{AppendLog, NewLogLine};
+use tenure_core::command::{AppendLog, NewLogLine, PauseRequest};
 use tenure_core::job::Stage;
 use tokio::time::sleep;
 
 use crate::cluster::Cluster;
 use crate::fixtures::TypeModel;
+use crate::fixtures::flow::TypeRules;
 use crate::network::{Reply, Request};
 use crate::prelude::*;
 use crate::rng::Rng;
@@ -52,8 +53,13 @@ impl Worker {
     async fn claim(&mut self) -> Vec<std::sync::Arc<Job>> {
         self.count += 1;
         let narrow = self.with_faults(25);
+        let controlled = self.rng.percent(50);
         let request_id = format!("{}-{}", self.id, self.count);
-        let some = ["fleet", "saga", "undo", "picture", "parcel"].map(Into::into).to_vec();
+        let some = if controlled {
+            self.cluster.plan.controlled.iter().map(|rules| rules.name.into()).collect()
+        } else {
+            ["fleet", "saga", "undo", "picture", "parcel"].map(Into::into).to_vec()
+        };
         let claim = Claim {
             worker: self.id.clone(),
             filter: ClaimFilter { types: narrow.then_some(some), queues: None },
@@ -110,6 +116,7 @@ impl Worker {
             }
         }
         let verb = self.random_report();
+        let verb = self.with_pause(&task, verb);
         self.report(&task, verb).await;
         if self.with_faults(self.cluster.plan.unauthorized_commands) {
             let pause = self.rng.between(0, 12_000);
@@ -202,13 +209,24 @@ impl Worker {
             0..=54 => Verb::Succeed { result, error: None },
             55..=74 => {
                 let retry_after = self.rng.percent(20).then(|| Millis(self.rng.between(0, 3000)));
-                Verb::Fail { error: error(Class::Transient), retry_after }
+                Verb::Fail { error: error(Class::Transient), retry_after, pause: None }
             }
-            75..=82 => Verb::Fail { error: error(Class::Permanent), retry_after: None },
-            83..=89 => Verb::Release { checkpoint: result, delay: None },
+            75..=82 => Verb::Fail { error: error(Class::Permanent), retry_after: None, pause: None },
+            83..=89 => Verb::Release { checkpoint: result, delay: None, pause: None },
             90..=94 => Verb::Partial { result, error: None },
             _ => Verb::Reject { reason: "violates the rules".to_owned() },
         }
+    }
+
+    /// A worker whose upstream service is overloaded asks for a pause of the resource; sometimes of one that its job does not use.
+    fn with_pause(&mut self, task: &Task, mut verb: Verb) -> Verb {
+        let uses = TypeRules::of(&task.kind.definition.name).map_or(&[][..], |rules| rules.uses);
+        let (Verb::Fail { pause, .. } | Verb::Release { pause, .. }) = &mut verb else { return verb };
+        if !uses.is_empty() && self.rng.percent(25) {
+            let name = if self.rng.percent(4) { "unknown" } else { self.rng.pick(uses).0 };
+            *pause = Some(PauseRequest { resource: name.into(), span: Millis(self.rng.between(300, 5000)) });
+        }
+        verb
     }
 
     /// Reports until there is a reply, and sometimes once more.

@@ -14,7 +14,8 @@ fn report(run: &Run) -> &str {
 
 /// Whether the planted bug breaks one of these laws within two hundred seeds. It may break others first.
 fn is_found(bug: Bug, laws: &[u8]) -> bool {
-    let breaks = |report: &String| laws.iter().any(|law| report.contains(&format!("breaks law {law} with ")));
+    let first = |law: &u8| [format!("breaks law {law} with "), format!("breaks law {law}\n")];
+    let breaks = |report: &String| laws.iter().flat_map(first).any(|words| report.contains(&words));
     (1..=SEEDS).any(|seed| run(seed, Some(bug)).failure.as_ref().is_some_and(breaks))
 }
 
@@ -32,6 +33,8 @@ fn no_seed_breaks_a_law() {
         tally.firings > SEEDS_HERE && tally.deliveries > SEEDS_HERE && tally.uploads > SEEDS_HERE,
         "{tally}"
     );
+    let flow = [tally.limited, tally.amendments, tally.halts, tally.shares, tally.groups];
+    assert!(flow.iter().all(|count| *count > SEEDS_HERE / 4), "{tally}");
 }
 
 #[test]
@@ -82,6 +85,43 @@ fn an_event_that_a_webhook_skips_is_found() {
 #[test]
 fn an_object_without_a_garbage_record_is_found() {
     assert!(is_found(Bug::ForgottenObject, &[10]));
+}
+
+/// Whether the planted bug breaks this rule of flow control within two hundred seeds, and the report says so.
+fn is_found_as(bug: Bug, law: u8, words: &str) -> bool {
+    let says =
+        |report: &String| report.contains(&format!("breaks law {law} with ")) && report.contains(words);
+    (1..=SEEDS).any(|seed| run(seed, Some(bug)).failure.as_ref().is_some_and(says))
+}
+
+#[test]
+fn a_unit_more_than_running_is_found() {
+    assert!(is_found_as(Bug::ExtraPermit, 11, "units of"));
+}
+
+#[test]
+fn tokens_that_are_not_stored_are_found() {
+    assert!(is_found_as(Bug::ForgottenTokens, 11, "tokens of"));
+}
+
+#[test]
+fn a_unique_key_that_is_forgotten_is_found() {
+    assert!(is_found_as(Bug::ForgottenUniqueKey, 12, "has the key"));
+}
+
+#[test]
+fn a_halt_that_is_forgotten_is_found() {
+    assert!(is_found(Bug::ForgottenHalt, &[13]));
+}
+
+#[test]
+fn weights_that_are_ignored_are_found() {
+    assert!(is_found_as(Bug::IgnoredWeights, 14, "leases of its key"));
+}
+
+#[test]
+fn a_group_that_does_not_wait_is_found() {
+    assert!(is_found_as(Bug::ImpatientGroup, 15, "its oldest has not waited"));
 }
 
 #[test]

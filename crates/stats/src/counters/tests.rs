@@ -7,7 +7,7 @@ use super::*;
 
 const MINUTE: i64 = 60_000;
 
-fn counters() -> Counters {
+pub(crate) fn counters() -> Counters {
     let mut catalog = Catalog::default();
     for lifecycle in Lifecycle::built_in() {
         catalog.add_lifecycle(lifecycle.clone());
@@ -30,6 +30,7 @@ fn step(
         lifecycle: "distributed".into(),
         job_type: job_type.into(),
         queue: "default".into(),
+        user_id: None,
         trigger,
         from: from.map(Into::into),
         to: to.into(),
@@ -41,30 +42,65 @@ fn step(
     }
 }
 
-fn created(job_type: &str, at: i64) -> Transition {
+pub(crate) fn created(job_type: &str, at: i64) -> Transition {
     step(job_type, (None, Trigger::Create, "queued"), Phase::Ready, at)
 }
 
-fn failed(code: &str, at: i64) -> Transition {
+pub(crate) fn failed(code: &str, at: i64) -> Transition {
     let (code, message) = (code.into(), format!("at {at}").into());
     let error = Failed { code, message, category: Category::Engine, class: Class::Permanent };
     let end = (Some("running"), Trigger::Fail, "failed");
     Transition { error: Some(error), ..step("known", end, Phase::Final(Outcome::Failed), at) }
 }
 
-fn committed(transitions: Vec<Transition>) -> Committed {
+pub(crate) fn committed(transitions: Vec<Transition>) -> Committed {
     Committed { commands: 1, transitions, ..Committed::default() }
 }
 
 #[test]
-fn types_that_the_configuration_does_not_name_are_counted_together() {
+fn undeclared_types_have_their_own_counters_up_to_a_limit() {
     let counters = counters();
-    let jobs = vec![created("known", 0), created("x", 0), created("y", MINUTE)];
+    let jobs = vec![created("known", 0), created("x", 0), created("y", MINUTE), created("x", MINUTE)];
     counters.count(&committed(jobs));
+    let of = |counted: &Counted, job_type: &str| {
+        counted.lifecycles["distributed"].get(job_type).map_or(0, |counts| counts.steps[0].minutes.sum(1))
+    };
     let counted = counters.by_minute();
-    let of = |job_type: &str| counted.lifecycles["distributed"][job_type].steps[0].minutes.sum(1);
-    assert_eq!((of("known"), of("*")), (1, 2));
-    assert_eq!(counted.lifecycles["distributed"].len(), 2);
+    assert_eq!(["known", "x", "y", "*"].map(|name| of(&counted, name)), [1, 2, 1, 0]);
+    counters.count(&committed((0..100).map(|n| created(&format!("t{n}"), 0)).collect()));
+    let counted = counters.by_minute();
+    assert_eq!(counted.lifecycles["distributed"].len(), 1 + UNDECLARED_TYPES_MAX + 1);
+    assert_eq!((of(&counted, "x"), of(&counted, "*")), (2, 100 + 2 - UNDECLARED_TYPES_MAX as u64));
+}
+
+#[test]
+fn queues_count_what_becomes_ready_and_what_leaves() {
+    let counters = counters();
+    let claimed = step("known", (Some("queued"), Trigger::Claim, "assigned"), Phase::Held, 10);
+    let again = step("known", (Some("running"), Trigger::Release, "queued"), Phase::Ready, 20);
+    counters.count(&committed(vec![created("known", 0), created("x", 0), claimed, again, failed("E", 30)]));
+    let counted = counters.by_minute();
+    let counts = &counted.queues["default"];
+    assert_eq!((counts.entered.sum(0), counts.left.sum(0)), (3, 1));
+}
+
+#[test]
+fn failures_with_different_signatures_are_separate_groups() {
+    let counters = counters();
+    let failed = |message: &str, user: &str, is_retry| {
+        let mut it = failed("E", 0);
+        it.error.as_mut().unwrap().message = message.into();
+        Transition { user_id: Some(user.into()), is_retry, ..it }
+    };
+    counters.count(&committed(vec![
+        failed("order 1 is gone", "ada", true),
+        failed("order 2 is gone", "bob", false),
+        failed("no memory", "ada", false),
+    ]));
+    let counted = counters.by_minute();
+    let group = counted.failures.iter().find(|failure| failure.signature == "order # is gone").unwrap();
+    assert_eq!((group.minutes.sum(0), group.retried.sum(0), group.users.len()), (2, 1, 2));
+    assert_eq!(counted.failures.len(), 2);
 }
 
 #[test]
@@ -105,5 +141,5 @@ fn what_nodes_counted_adds_up_after_it_was_kept() {
     assert_eq!((minutes(&creations.minutes), minutes(&known.failed)), (vec![1, 1], vec![1, 1]));
     let failure = &both.failures[0];
     assert_eq!((failure.first, failure.last, failure.minutes.sum(1)), (10, MINUTE, 2));
-    assert_eq!(both.lifecycles["distributed"]["*"].steps[0].minutes.sum(1), 1);
+    assert_eq!(both.lifecycles["distributed"]["x"].steps[0].minutes.sum(1), 1);
 }

@@ -28,6 +28,12 @@ impl Expiring for Telemetry {
     }
 }
 
+impl Expiring for PeriodId {
+    fn expires_at(&self) -> Timestamp {
+        self.expires_at()
+    }
+}
+
 impl Expiring for WorkerRecord {
     fn expires_at(&self) -> Timestamp {
         self.seen_at + Millis(limits::WORKER_UNSEEN_MS_MAX)

@@ -36,6 +36,8 @@ pub(super) struct Tables {
     nodes: BTreeMap<Name, NodeRecord>,
     assets: Assets,
     automations: BTreeMap<AutomationId, Automation>,
+    intake_records: BTreeMap<JobId, IntakeRecord>,
+    statistics: BTreeMap<PeriodId, PeriodCounts>,
 }
 
 pub(super) fn found<K: Ord + Clone, V: Clone>(
@@ -57,6 +59,8 @@ impl Tables {
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
             automations: found(&self.automations, &reads.automations),
+            intake_records: found(&self.intake_records, &reads.intake_records),
+            statistics: found(&self.statistics, &reads.statistics),
             api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
             ..WorkingSet::default()
@@ -67,9 +71,9 @@ impl Tables {
         set.keys.extend(found(&self.keys, &records));
         let mut wanted = reads.jobs.clone();
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
-        for (filter, max) in &reads.claims {
-            let candidates = self.live.claimable(filter, &self.paused, *max, now.at);
-            wanted.extend(&candidates);
+        for (filter, claims) in &reads.claims {
+            let candidates = self.live.claimable(filter, &self.paused, claims, now.at);
+            wanted.extend(candidates.iter().map(|candidate| candidate.id));
             set.candidates.insert(filter.clone(), candidates);
         }
         let first = |id: &JobId| self.find(*id).and_then(|job| job.spec.links.compensates);
@@ -80,10 +84,12 @@ impl Tables {
             }
             set.jobs.insert(job.id(), Arc::clone(job));
         }
+        set.flow = self.live.flow_view(reads, &set, self.position);
         set
     }
 
     pub(super) fn write(&mut self, mut set: WorkingSet) {
+        self.live.flow_committed(&set);
         let changes = std::mem::take(&mut set.changes);
         self.assets.write(&changes);
         for id in changes.jobs.created.iter().chain(&changes.jobs.updated) {
@@ -105,6 +111,9 @@ impl Tables {
         self.erase_users(&changes.erased_users);
         self.ledger.extend(changes.appended.ledger);
         self.audit.extend(changes.appended.audit);
+        for (id, record) in changes.intake.records {
+            self.intake_records.entry(id).or_insert(record);
+        }
         self.upsert(&set, changes.upserted);
         self.purge(&changes.jobs.purged);
         if let Some(now) = changes.prune {
@@ -145,6 +154,8 @@ impl Tables {
             }
             self.nodes.retain(|_, node| now < node.seen_at + unseen);
         }
+        self.statistics
+            .extend(rows.statistics.into_iter().map(|id| (id.clone(), set.statistics[&id].clone())));
         for (name, mut worker) in rows.workers {
             let known = self.workers.get(&name);
             worker.connection = worker.connection.or(known.and_then(|known| known.connection));
@@ -188,11 +199,31 @@ impl Tables {
         self.telemetry.retain(|line| !purged.contains(&line.job_id));
     }
 
+    fn prune_intake_records(&mut self, now: Timestamp) {
+        let expired: Vec<JobId> = self
+            .intake_records
+            .values()
+            .filter(|record| record.keep_until <= now)
+            .map(|record| record.id)
+            .collect();
+        for id in expired {
+            self.intake_records.remove(&id);
+            if self.find(id).is_none() {
+                for position in self.histories.remove(&id).unwrap_or_default() {
+                    self.journal.remove(&position);
+                }
+            }
+        }
+    }
+
     fn prune(&mut self, now: Timestamp) {
         self.telemetry.retain(stays(now));
         let (mut key_stays, mut worker_stays, mut session_stays) = (stays(now), stays(now), stays(now));
+        let mut period_stays = stays(now);
+        self.statistics.retain(|id, _| period_stays(id));
         self.sessions.retain(|_, session| session_stays(session));
         self.keys.retain(|_, record| key_stays(record));
         self.workers.retain(|_, worker| worker_stays(worker));
+        self.prune_intake_records(now);
     }
 }

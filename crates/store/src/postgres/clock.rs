@@ -1,7 +1,6 @@
 //! The database's clock, shared by all nodes, and outages, in which no node ran.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use tokio_postgres::Row;
 
@@ -16,8 +15,6 @@ use crate::{Result, SILENCE_MS_MAX};
 const BEAT_MS: i64 = 500;
 /// A clock that is ahead by more than this is logged.
 const AHEAD_MS_LOGGED: i64 = 1000;
-/// The largest age of a reading when it arrives.
-const GUESS_AHEAD_MS: i64 = 100;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reading {
@@ -49,29 +46,17 @@ impl Reading {
 
 /// The latest reading of this node.
 #[derive(Debug, Default)]
-pub(super) struct DatabaseClock(Mutex<Option<(i64, Instant)>>);
+pub(super) struct DatabaseClock(Mutex<i64>);
 
 impl DatabaseClock {
     /// The reading, never before an earlier reading of this node.
     pub(super) fn seen(&self, reading: Reading) -> Reading {
         let mut last = self.last();
-        let at = last.map_or(reading.at, |(at, _)| at.max(reading.at));
-        *last = Some((at, Instant::now()));
-        Reading { at, ..reading }
+        *last = reading.at.max(*last);
+        Reading { at: *last, ..reading }
     }
 
-    /// An estimate of the time that is never ahead of it, if both clocks run equally fast. `None` before the first reading.
-    pub(super) fn estimate(&self) -> Option<i64> {
-        self.last().map(|(at, since)| at + since.elapsed().as_millis() as i64)
-    }
-
-    /// An estimate of the time, for finding candidates: early rather than late, since decisions use the exact reading. `None`
-    /// before the first reading.
-    pub(super) fn guess(&self) -> Option<i64> {
-        self.estimate().map(|at| at + GUESS_AHEAD_MS)
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<(i64, Instant)>> {
+    fn last(&self) -> MutexGuard<'_, i64> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

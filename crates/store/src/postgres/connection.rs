@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
 use super::error::{StatementFault, not_opened, text};
 use super::options::DatabaseServer;
+use super::schema::SchemaName;
 use super::statements::{BEGIN, HOT};
 use crate::StoreError;
 
@@ -32,6 +34,8 @@ pub(super) type Rows = Result<Vec<Row>, StatementFault>;
 const OPEN_MAX: Duration = Duration::from_secs(5);
 /// Time limit of an answer: longer than any limit of the server.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
+/// Time limit of the server for a single statement.
+const ONCE_MAX: Duration = Duration::from_secs(10);
 /// Time for a request and its answer to travel.
 const NETWORK_MAX: Duration = Duration::from_secs(2);
 /// Time limit of a migration, or while another node migrates.
@@ -40,8 +44,11 @@ const LONG_ANSWER_MAX: Duration = Duration::from_mins(10);
 #[derive(Debug)]
 pub(super) struct Connection {
     client: Client,
+    schema: SchemaName,
     /// `None` if statements cannot be prepared, as behind a pooler.
     prepared: Option<Mutex<Prepared>>,
+    /// Whether the memory of this node is known to be a beginning of the journal of this server.
+    memory_checked: AtomicBool,
 }
 
 /// Prepared statements and the server process that has them.
@@ -63,7 +70,18 @@ impl Connection {
                 tracing::debug!(error = text(&error), "database connection closed");
             }
         });
-        Ok(Self { client, prepared: keeps.then(Mutex::default) })
+        Ok(Self {
+            client,
+            schema: server.schema.clone(),
+            prepared: keeps.then(Mutex::default),
+            memory_checked: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether the memory has to be compared with the journal, because this connection may be to another server than the last. True
+    /// once.
+    pub(super) fn must_check_memory(&self) -> bool {
+        !self.memory_checked.swap(true, Ordering::Relaxed)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -73,6 +91,11 @@ impl Connection {
     /// Runs several statements without parameters.
     pub(super) async fn batch(&self, sql: &str) -> Result<(), StatementFault> {
         answered(async { Ok(self.client.batch_execute(sql).await?) }).await
+    }
+
+    /// Opens a transaction on the tables of Tenure's schema.
+    pub(super) async fn begin(&self, sql: &str) -> Result<(), StatementFault> {
+        self.batch(&self.schema.transaction(sql)).await
     }
 
     /// Prepares the statements of every batch in one transaction, which is one server process even behind a pooler.
@@ -109,7 +132,7 @@ impl Connection {
         params: &Params<'_>,
         types: &[Type],
     ) -> Rows {
-        let begin = begin_within(most, begin);
+        let begin = begin_within(most, &self.schema.transaction(begin));
         let work = async {
             let begin = self.send_batch(&begin);
             let rows = Sent::new(self.ask_once(sql, params, types));
@@ -122,7 +145,7 @@ impl Connection {
         answered_within(most + NETWORK_MAX, work).await
     }
 
-    /// Like [`Connection::query_once`], with the longer time limit.
+    /// Queries within a transaction, with the longer time limit and without a prepared statement.
     pub(super) async fn query_long(&self, sql: &Sql, params: &Params<'_>) -> Rows {
         answered_within(LONG_ANSWER_MAX, self.ask_once(sql.text, params, &sql.types)).await
     }
@@ -132,9 +155,9 @@ impl Connection {
         answered_within(LONG_ANSWER_MAX, async { Ok(self.client.batch_execute(sql).await?) }).await
     }
 
-    /// Queries outside of a transaction, where a prepared statement may belong to another server process.
+    /// Queries in a separate transaction, where a prepared statement may belong to another server process.
     pub(super) async fn query_once(&self, sql: &Sql, params: &Params<'_>) -> Rows {
-        answered(self.ask_once(sql.text, params, &sql.types)).await
+        self.query_within(ONCE_MAX, "begin", sql.text, params, &sql.types).await
     }
 
     /// Queries within a transaction.
@@ -152,10 +175,13 @@ impl Connection {
     /// our prepared statements: other answers of the pipeline must then not be used.
     pub(super) fn send_begin<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), StatementFault>> {
         Sent::new(async {
-            let process = self.client.simple_query(sql).await?.iter().find_map(|message| match message {
-                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-                _ => None,
-            });
+            let process =
+                self.client.simple_query(&self.schema.transaction(sql)).await?.iter().find_map(|message| {
+                    match message {
+                        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                        _ => None,
+                    }
+                });
             let Some(prepared) = &self.prepared else { return Ok(()) };
             let mut prepared = locked(prepared);
             if prepared.process.is_some() && prepared.process != process {
@@ -164,6 +190,11 @@ impl Connection {
             prepared.process = process;
             Ok(())
         })
+    }
+
+    /// Like [`Connection::send`], for the beginning of a transaction on the tables of Tenure's schema.
+    pub(super) fn send_transaction<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), StatementFault>> {
+        Sent::new(async { Ok(self.client.batch_execute(&self.schema.transaction(sql)).await?) })
     }
 
     /// Like [`Connection::send`], for statements without parameters.

@@ -48,7 +48,7 @@ impl From<StatementFault> for StoreError {
     }
 }
 
-/// `update_state` and similar statements check their row counts by a division by zero.
+/// `put_account` and similar statements check their row counts by a division by zero.
 const WRONG_COUNT: SqlState = SqlState::DIVISION_BY_ZERO;
 
 fn of_server(error: &DbError) -> StatementFault {
@@ -71,9 +71,7 @@ fn of_server(error: &DbError) -> StatementFault {
     }
     StatementFault::Failed(match code {
         code if *code == SqlState::DISK_FULL => StoreError::Full,
-        code if *code == WRONG_COUNT => {
-            corrupt("rows", "of a batch", "a row that was loaded and locked is not there")
-        }
+        code if *code == WRONG_COUNT => corrupt("rows", "of a batch", "a row that was loaded is not there"),
         code if is_passing(code) => StoreError::Unavailable(text),
         _ => StoreError::Statement(text),
     })

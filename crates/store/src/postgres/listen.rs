@@ -10,11 +10,13 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client};
 use uuid::Uuid;
 
 use super::options::DatabaseServer;
 use super::ready_changes::{CommitNotification, ReadyChanges};
+use super::schema::SchemaName;
 use super::statements::NOTIFY;
 use crate::ReadyJobs;
 
@@ -119,18 +121,23 @@ async fn listen(
     tokio::select! {
         biased;
         ended = receive => ended,
-        ended = send(&client, shared, node) => ended,
+        ended = send(&client, &server.schema, shared, node) => ended,
     }
 }
 
-async fn send(client: &Client, shared: &Wakeups, node: &str) -> Result<(), tokio_postgres::Error> {
-    client.batch_execute("listen tenure").await?;
+async fn send(
+    client: &Client,
+    schema: &SchemaName,
+    shared: &Wakeups,
+    node: &str,
+) -> Result<(), tokio_postgres::Error> {
+    client.batch_execute(&format!("listen {}", schema.quoted())).await?;
     // A notification may have been lost before LISTEN took effect.
     shared.remote.send(None);
     loop {
         let ready = shared.wrote.receive().await;
         let text = CommitNotification { node: node.to_owned(), ready }.text();
-        client.query_typed(NOTIFY.text, &[(&text, NOTIFY.types[0].clone())]).await?;
+        client.query_typed(NOTIFY.text, &[(&schema.as_str(), Type::TEXT), (&text, Type::TEXT)]).await?;
         tokio::time::sleep(NOTIFY_PAUSE).await;
     }
 }

@@ -2,15 +2,18 @@
 
 use super::clock::one;
 use super::connection::Connection;
+use super::earlier_tables;
 use super::error::StatementFault;
+use super::intake;
 use super::rows::get;
+use super::schema::SchemaName;
 use super::statements::{INSERT_MIGRATION, LOCK_MIGRATIONS, MIGRATED, MIGRATIONS, NOW_FIRST, SETTINGS};
 use crate::StoreError;
 use crate::migrate::pending;
 use crate::tables::POSTGRES_MIGRATIONS;
 
 /// The first version with 64-bit transaction ids and their outcomes.
-const VERSION_MIN: i32 = 130_000;
+pub(crate) const VERSION_MIN: i32 = 130_000;
 
 /// Refuses a server that could lose acknowledged work, or that is read-only.
 pub(super) async fn check(connection: &Connection) -> Result<(), StatementFault> {
@@ -34,25 +37,33 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StatementFault>
 }
 
 /// Runs pending migrations in one transaction; of several nodes, one does.
-pub(super) async fn migrate(connection: &Connection) -> Result<(), StatementFault> {
+pub(super) async fn migrate(connection: &Connection, schema: &SchemaName) -> Result<(), StatementFault> {
     connection.batch("begin").await?;
-    let done = migrate_inside(connection).await;
+    let done = migrate_inside(connection, schema).await;
     connection.batch(if done.is_ok() { "commit" } else { "rollback" }).await?;
     done
 }
 
-async fn migrate_inside(connection: &Connection) -> Result<(), StatementFault> {
+async fn migrate_inside(connection: &Connection, schema: &SchemaName) -> Result<(), StatementFault> {
     connection.query_long(&LOCK_MIGRATIONS, &[]).await?;
+    earlier_tables::enter_schema(connection, schema).await?;
     connection.batch(MIGRATIONS).await?;
-    let mut done = Vec::new();
-    for row in &connection.query(&MIGRATED, &[]).await? {
-        done.push((get::<i32>(row, 0)? as u32, get::<String>(row, 1)?));
-    }
+    let done = migrated(connection).await?;
     for migration in pending(&POSTGRES_MIGRATIONS, &done)? {
         connection.batch_long(migration.sql).await?;
         connection.query(&INSERT_MIGRATION, &[&(migration.number as i32), &migration.checksum()]).await?;
         tracing::info!(number = migration.number, "database migrated");
     }
+    intake::install(connection, schema).await?;
     connection.query(&NOW_FIRST, &[]).await?;
     Ok(())
+}
+
+/// The migrations that the tables on the search path have.
+pub(super) async fn migrated(connection: &Connection) -> Result<Vec<(u32, String)>, StatementFault> {
+    let mut done = Vec::new();
+    for row in &connection.query_long(&MIGRATED, &[]).await? {
+        done.push((get::<i32>(row, 0)? as u32, get::<String>(row, 1)?));
+    }
+    Ok(done)
 }

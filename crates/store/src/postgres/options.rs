@@ -1,4 +1,4 @@
-//! The URL of a database: the driver's settings, those for TLS, and Tenure's `lanes=4`, `prepared=off` and `notify=off`.
+//! The URL of a database: the driver's settings, those for TLS, and Tenure's `prepared=off` and `notify=off`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,17 +10,18 @@ use tokio_postgres::Config;
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::schema::SchemaName;
 use super::tls::{Encryption, TlsOptions};
 use crate::{ApplyReload, StoreError};
 
-/// Two saturate a small server; more batches in flight only wait for each other.
-const PARALLEL_BATCHES: usize = 2;
-const PARALLEL_BATCHES_MAX: usize = 64;
+/// The largest value of `lanes`, which earlier versions used.
+const LANES_MAX: usize = 64;
 
 /// A server, or several of which one is the primary, and how to connect.
 #[derive(Clone)]
 pub(super) struct DatabaseServer {
     pub(super) config: Config,
+    pub(super) schema: SchemaName,
     tls_options: TlsOptions,
     /// The same for all clones: a reload replaces it.
     tls: Arc<Mutex<MakeRustlsConnect>>,
@@ -49,7 +50,6 @@ impl fmt::Debug for DatabaseServer {
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) server: DatabaseServer,
-    pub(super) parallel_batches: usize,
     /// Whether statements are prepared. Must be off behind a pooler that moves transactions between connections.
     pub(super) prepared: bool,
     /// Whether nodes notify each other of commits.
@@ -57,14 +57,16 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Parses a URL, with defaults for time limits.
-    pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
+    /// Parses a URL and the name of Tenure's schema, with defaults for time limits.
+    pub(super) fn parse(url: &str, schema: &str) -> Result<Self, StoreError> {
+        let schema = SchemaName::parse(schema)?;
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
-        let (mut parallel_batches, mut prepared, mut notify) = (PARALLEL_BATCHES, true, true);
+        let (mut prepared, mut notify) = (true, true);
         let (mut theirs, mut tls) = (Vec::new(), TlsOptions::default());
         for part in query.split('&').filter(|part| !part.is_empty()) {
             match part.split_once('=') {
-                Some(("lanes", text)) => parallel_batches = number(text)?,
+                // The number of batches in flight of earlier versions. One at a time commits.
+                Some(("lanes", text)) => check_lanes(text)?,
                 Some(("prepared", text)) => prepared = switch("prepared", text)?,
                 Some(("notify", text)) => notify = switch("notify", text)?,
                 Some(("sslmode", text)) => tls.mode = Some(encryption(text)?),
@@ -78,8 +80,9 @@ impl Options {
         let config = url.parse::<Config>().map_err(|error| refused(&super::error::text(&error)))?;
         let mut config = with_limits(config);
         let connector = tls.connector(&mut config).map_err(|why| refused(&why))?;
-        let server = DatabaseServer { config, tls_options: tls, tls: Arc::new(Mutex::new(connector)) };
-        Ok(Self { server, parallel_batches, prepared, notify })
+        let server =
+            DatabaseServer { config, schema, tls_options: tls, tls: Arc::new(Mutex::new(connector)) };
+        Ok(Self { server, prepared, notify })
     }
 }
 
@@ -113,10 +116,10 @@ fn path(text: &str) -> Result<PathBuf, StoreError> {
     decoded.map(|path| path.into_owned().into()).map_err(|_| refused(&format!("`{text}` is not UTF-8")))
 }
 
-fn number(text: &str) -> Result<usize, StoreError> {
-    let read =
-        text.parse().ok().filter(|parallel_batches| (1..=PARALLEL_BATCHES_MAX).contains(parallel_batches));
-    read.ok_or_else(|| refused(&format!("lanes must be from 1 to {PARALLEL_BATCHES_MAX}, not `{text}`")))
+fn check_lanes(text: &str) -> Result<(), StoreError> {
+    let is_valid = text.parse().is_ok_and(|lanes: usize| (1..=LANES_MAX).contains(&lanes));
+    let why = || refused(&format!("lanes must be from 1 to {LANES_MAX}, not `{text}`"));
+    if is_valid { Ok(()) } else { Err(why()) }
 }
 
 fn switch(name: &str, text: &str) -> Result<bool, StoreError> {
@@ -138,19 +141,16 @@ mod tests {
     #[test]
     fn our_settings_are_taken_out_of_the_url_and_the_rest_is_the_drivers() {
         let url = "postgres://u@h:5433/db?lanes=4&sslmode=disable&options=-c%20search_path%3Dmine&prepared=off&connect_timeout=7";
-        let options = Options::parse(url).unwrap();
-        assert_eq!((options.parallel_batches, options.prepared, options.notify), (4, false, true));
+        let options = Options::parse(url, "tenure").unwrap();
+        assert_eq!((options.prepared, options.notify), (false, true));
         assert_eq!(options.server.config.get_options(), Some("-c search_path=mine"));
         assert_eq!(options.server.config.get_connect_timeout(), Some(&Duration::from_secs(7)));
     }
 
     #[test]
     fn what_the_url_does_not_say_is_filled_in() {
-        let options = Options::parse("postgres://u@h/db").unwrap();
-        assert_eq!(
-            (options.parallel_batches, options.prepared, options.notify),
-            (PARALLEL_BATCHES, true, true)
-        );
+        let options = Options::parse("postgres://u@h/db", "tenure").unwrap();
+        assert_eq!((options.prepared, options.notify), (true, true));
         assert_eq!(options.server.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
     }
 
@@ -164,7 +164,7 @@ mod tests {
             "postgres://h?sslmode=verify",
             "postgres://h?sslmode=verify-full&sslrootcert=%2Fnone",
         ] {
-            assert!(matches!(Options::parse(url), Err(StoreError::Unsafe(_))), "{url}");
+            assert!(matches!(Options::parse(url, "tenure"), Err(StoreError::Unsafe(_))), "{url}");
         }
     }
 }

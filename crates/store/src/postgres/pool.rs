@@ -24,6 +24,7 @@ struct PoolState {
     keeps: AtomicBool,
     idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
+    wait_max: Duration,
 }
 
 /// Returned to the pool when dropped, if it was released before.
@@ -43,12 +44,19 @@ impl Pool {
             keeps,
             idle: Mutex::default(),
             permits: Arc::new(Semaphore::new(size)),
+            wait_max: WAIT_MAX,
         }))
+    }
+
+    /// A pool that nothing uses yet, with another time limit for waiting.
+    pub(super) fn with_wait(self, wait_max: Duration) -> Self {
+        let state = Arc::into_inner(self.0).expect("nothing uses the pool yet");
+        Self(Arc::new(PoolState { wait_max, ..state }))
     }
 
     pub(super) async fn get(&self) -> Result<Pooled, StoreError> {
         let none = || StoreError::Unavailable("every connection is busy".to_owned());
-        let permit = tokio::time::timeout(WAIT_MAX, Arc::clone(&self.0.permits).acquire_owned()).await;
+        let permit = tokio::time::timeout(self.0.wait_max, Arc::clone(&self.0.permits).acquire_owned()).await;
         let permit = permit.map_err(|_| none())?.map_err(|_| none())?;
         let connection = match self.take_idle() {
             Some(connection) => connection,

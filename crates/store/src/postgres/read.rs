@@ -9,11 +9,9 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::connection::{Params, Sql, answered_within, begin_within};
-use super::pool::Pooled;
+use super::connection::{Params, Sql};
 use super::rows::{Param, borrowed, decoded};
 use super::statements::*;
-use super::write::clock_slot;
 use super::*;
 use crate::list::Bound;
 use crate::query::queries;
@@ -29,6 +27,9 @@ pub(super) fn rows_max(limit: usize) -> i64 {
 const READ_MAX: Duration = Duration::from_secs(5);
 /// Time limit of a statement that reads whole tables.
 const SCAN_MAX: Duration = Duration::from_mins(10);
+
+/// While one batch is in the database, the next is put together and the callers of the last are answered.
+const PREPARED_BATCHES: usize = 2;
 
 /// Connections for reads, besides one for each batch worker.
 #[derive(Debug)]
@@ -94,33 +95,6 @@ impl<'a> Reader<'a> {
         connection.release();
         Ok(rows)
     }
-
-    /// A connection on which all statements see the same snapshot, until [`Snapshot::end`].
-    pub(super) async fn snapshot(&self) -> Result<Snapshot> {
-        let connection = self.pool.get().await?;
-        let begin = begin_within(self.most, "begin isolation level repeatable read, read only");
-        connection.batch(&begin).await?;
-        Ok(Snapshot { connection, most: self.most })
-    }
-}
-
-/// A read-only transaction.
-pub(super) struct Snapshot {
-    connection: Pooled,
-    most: Duration,
-}
-
-impl Snapshot {
-    pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Result<Vec<Row>> {
-        let ask = self.connection.ask_once(sql.text, params, &sql.types);
-        Ok(answered_within(self.most, ask).await?)
-    }
-
-    pub(super) async fn end(mut self) -> Result<()> {
-        self.connection.batch("commit").await?;
-        self.connection.release();
-        Ok(())
-    }
 }
 
 impl Database for Reader<'_> {
@@ -148,7 +122,12 @@ impl Backend for Node {
     }
 
     fn read(&self, query: Query) -> BackendFuture<'_, Result<QueryAnswer>> {
-        Box::pin(async move { Reader::of(self, &query).answer(query).await })
+        Box::pin(async move {
+            if let Query::List { .. } | Query::DeadLetters { .. } | Query::Orphans { .. } = query {
+                transact::save_all(self).await?;
+            }
+            Reader::of(self, &query).answer(query).await
+        })
     }
 
     fn now(&self) -> BackendFuture<'_, Result<Now>> {
@@ -163,13 +142,32 @@ impl Backend for Node {
         Box::pin(self.notifications.remote_commit())
     }
 
+    fn intake(&self, cursor: IntakeCursor) -> BackendFuture<'_, Result<IntakePage>> {
+        Box::pin(async move { intake::page(&self.readers.lookups, &cursor).await })
+    }
+
+    fn pending_request(&self, id: JobId) -> BackendFuture<'_, Result<Option<PendingRequest>>> {
+        Box::pin(async move {
+            let mut connection = self.readers.lookups.get().await?;
+            let rows = connection.query_once(&PENDING_REQUEST, &[&id.0]).await?;
+            connection.release();
+            Ok(decoded(&rows, records::pending_request)?.pop())
+        })
+    }
+
     fn properties(&self) -> Properties {
-        let parallel_batches = self.parallel_batches;
-        Properties { kind: StoreKind::Postgres, parallel_batches, is_shared: true }
+        Properties { kind: StoreKind::Postgres, parallel_batches: PREPARED_BATCHES, is_shared: true }
     }
 
     fn reload(&self) -> Result<ApplyReload> {
         self.server.reload()
+    }
+
+    fn limit_memory(&self, process_bytes: usize) {
+        self.process_bytes.store(process_bytes, Ordering::Relaxed);
+        if let Some(memory) = self.memory().as_mut() {
+            memory.limit_memory(process_bytes);
+        }
     }
 }
 
@@ -178,39 +176,24 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// From memory if it is unfinished, else its row, which does not change any more.
     pub(super) async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>> {
+        let known = |node: &Node| node.memory().as_ref().and_then(|memory| memory.get(id).cloned());
+        if known(self.node).is_none()
+            && let Some(job) = self.row(id).await?
+            && job.phase.is_final()
+        {
+            return Ok(Some(job));
+        }
+        follow::catch_up(self.node).await?;
+        match known(self.node) {
+            Some(job) => Ok(Some(job)),
+            None => self.row(id).await,
+        }
+    }
+
+    async fn row(&self, id: JobId) -> Result<Option<Arc<Job>>> {
         Ok(decoded(&self.ask(&JOB, &[&id.0]).await?, codec::job)?.pop())
-    }
-
-    pub(super) async fn counts(&self) -> Result<Vec<Count>> {
-        decoded(&self.ask(&COUNTS, &[]).await?, records::count)
-    }
-
-    pub(super) async fn due(&self, limit: usize) -> Result<Vec<JobId>> {
-        let running = self.node.database_now().await?.running().0;
-        let rows = self.ask(&DUE, &[&clock_slot(running), &running, &rows_max(limit)]).await?;
-        decoded(&rows, records::job_id)
-    }
-
-    pub(super) async fn ready_jobs(&self, filters: Vec<ClaimFilter>, limit: usize) -> Result<Vec<ReadyJobs>> {
-        let now = match self.node.clock.estimate() {
-            Some(now) => now,
-            None => self.node.database_now().await?.at.0,
-        };
-        // The statement finds what one of the filters may admit; a filter without queues or types admits any.
-        let queues: Option<Vec<_>> = filters.iter().map(|filter| filter.queues.as_ref()).collect();
-        let queues =
-            queues.map(|queues| queues.into_iter().flatten().map(QueueName::as_str).collect::<Vec<_>>());
-        let types: Option<Vec<_>> = filters.iter().map(|filter| filter.types.as_ref()).collect();
-        let types = types.map(|types| types.into_iter().flatten().map(TypeName::as_str).collect::<Vec<_>>());
-        let rows = self.ask(&READY_JOBS, &[&now, &rows_max(limit), &queues, &types]).await?;
-        let slots = decoded(&rows, |row| {
-            let (queue, job_type) = (row.name()?, row.name()?);
-            Ok(ReadyJobs { queue, job_type, claimable: row.get::<u64>()? as usize, next_run: row.get()? })
-        })?;
-        let is_admitted =
-            |slot: &ReadyJobs| filters.iter().any(|filter| filter.admits(&slot.queue, &slot.job_type));
-        Ok(slots.into_iter().filter(is_admitted).collect())
     }
 }
 

@@ -1,11 +1,15 @@
-//! All records of all jobs, page by page, one snapshot per page, for `verify`. A record that cannot be read is reported, not skipped.
+//! All records of all jobs, page by page, for `verify`. A record that cannot be read is reported, not skipped.
 
 use std::collections::HashMap;
 
+use tenure_core::limits::PAGE_BYTES_MAX;
+use tenure_core::working_set::JobChanges;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::read::{Reader, Snapshot, rows_max};
+use super::connection::Connection;
+use super::memory::{SaveLimit, Saving};
+use super::read::{Reader, rows_max};
 use super::rows::{SPEC_COLUMNS, decoded, get};
 use super::statements::{
     ORPHANS, SCAN, SCAN_ACCOUNTS, SCAN_DEAD_LETTERS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS,
@@ -13,9 +17,14 @@ use super::statements::{
 use super::*;
 use crate::codec::corrupt;
 
+/// Jobs whose other records are read at once.
+const PORTION_JOBS: usize = 250;
+
 /// The other records of a page of jobs.
 #[derive(Default)]
 struct Around {
+    /// Of the events, about.
+    bytes: usize,
     events: HashMap<Uuid, Vec<Result<Event>>>,
     dead_letters: HashMap<Uuid, Result<DeadLetter>>,
     ledger: HashMap<Uuid, Vec<LedgerLine>>,
@@ -25,17 +34,38 @@ struct Around {
 impl Reader<'_> {
     pub(super) async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>> {
         let after = after.map_or(Uuid::nil(), |id| id.0);
-        // The records of a running system are consistent only in one snapshot.
-        let snapshot = self.snapshot().await?;
-        let rows = snapshot.ask(&SCAN, &[&after, &rows_max(limit)]).await?;
-        let ids = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
-        let mut around = Around::read(&snapshot, &ids).await?;
-        snapshot.end().await?;
+        let (rows, ids, mut around) = self.saved_page(after, limit).await?;
         let scanned = |(row, id): (&Row, Uuid)| {
             let record = around.record(id, job(row, id)).map_err(|error| error.to_string());
             Scanned { id: JobId(id), record }
         };
         Ok(rows.iter().zip(ids).map(scanned).collect())
+    }
+
+    /// A page of jobs with their other records. The rows of unfinished jobs follow the journal, and the records of a running system are
+    /// consistent only as long as no batch commits: so the rest is saved and the page is read under the journal's lock.
+    async fn saved_page(&self, after: Uuid, limit: usize) -> Result<(Vec<Row>, Vec<Uuid>, Around)> {
+        transact::save_all(self.node).await?;
+        let all = SaveLimit { all: true, jobs_max: usize::MAX };
+        let (connection, loaded, saving) = loop {
+            let Some((mut connection, loaded)) = transact::begin(self.node, &Reads::default()).await? else {
+                continue;
+            };
+            match transact::saving(self.node, loaded.position, all, &JobChanges::default()) {
+                Some(saving) => break (connection, loaded, saving),
+                None => transact::roll_back(&mut connection).await?,
+            }
+        };
+        match page(&connection, &saving, after, limit).await {
+            Ok(page) => {
+                transact::commit(connection).await?;
+                if let Some(memory) = self.node.memory().as_mut() {
+                    memory.saved(&saving, loaded.position);
+                }
+                Ok(page)
+            }
+            Err(fault) => Err(transact::give_up(connection, fault).await.into()),
+        }
     }
 
     pub(super) async fn scan_accounts(
@@ -72,22 +102,47 @@ impl Reader<'_> {
     }
 }
 
+async fn page(
+    connection: &Connection,
+    saving: &Saving,
+    after: Uuid,
+    limit: usize,
+) -> Result<(Vec<Row>, Vec<Uuid>, Around), StatementFault> {
+    write::save(connection, saving).await?;
+    let bytes_max = PAGE_BYTES_MAX as i64;
+    let mut rows = connection.query(&SCAN, &[&after, &rows_max(limit), &bytes_max]).await?;
+    let mut ids = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
+    let (mut around, mut read) = (Around::default(), 0);
+    for portion in ids.chunks(PORTION_JOBS) {
+        read += portion.len();
+        if around.read(connection, portion).await? >= PAGE_BYTES_MAX {
+            break;
+        }
+    }
+    rows.truncate(read);
+    ids.truncate(read);
+    Ok((rows, ids, around))
+}
+
 impl Around {
-    async fn read(snapshot: &Snapshot, ids: &[Uuid]) -> Result<Self> {
-        let mut around = Self::default();
-        decoded(&snapshot.ask(&SCAN_EVENTS, &[&ids]).await?, |row| {
+    /// Adds the other records of some jobs. Returns the bytes of all events so far, about.
+    async fn read(&mut self, connection: &Connection, ids: &[Uuid]) -> Result<usize, StatementFault> {
+        let around = self;
+        let events = connection.query(&SCAN_EVENTS, &[&ids]).await?;
+        around.bytes += events.iter().map(Row::raw_size_bytes).sum::<usize>();
+        decoded(&events, |row| {
             around.events.entry(row.peek()?).or_default().push(codec::event(row));
             Ok(())
         })?;
-        let letters = snapshot.ask(&SCAN_DEAD_LETTERS, &[&ids]).await?;
+        let letters = connection.query(&SCAN_DEAD_LETTERS, &[&ids]).await?;
         around.dead_letters.extend(decoded(&letters, |row| Ok((row.get()?, records::dead_letter(row))))?);
-        for (_, line) in decoded(&snapshot.ask(&SCAN_LEDGER, &[&ids]).await?, records::ledger_line)? {
+        for (_, line) in decoded(&connection.query(&SCAN_LEDGER, &[&ids]).await?, records::ledger_line)? {
             let job = line.job_id.expect("the statement finds lines by their jobs");
             around.ledger.entry(job.0).or_default().push(line);
         }
-        let logs = snapshot.ask(&SCAN_LOGS, &[&ids]).await?;
+        let logs = connection.query(&SCAN_LOGS, &[&ids]).await?;
         around.logs.extend(decoded(&logs, |row| Ok((row.get()?, (row.get()?, row.get()?))))?);
-        Ok(around)
+        Ok(around.bytes)
     }
 
     fn record(&mut self, id: Uuid, job: Result<Arc<Job>>) -> Result<Record> {

@@ -1,17 +1,22 @@
 //! Writes the changes of a batch in one round trip: every statement and the commit are sent at once.
 //!
-//! Positions of events are assigned last, under a lock that ends with the commit, so that the order of positions is the
-//! order of commits, and batches wait for each other only at the end.
+//! A commit appends: events, changes without an event, and the rows of finished jobs. The rows of some unfinished jobs are saved
+//! with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+use tenure_core::flow::FlowRecord;
 use tenure_core::working_set::JobChanges;
 
+use super::clock::one;
 use super::commits::Mark;
-use super::connection::{Connection, Sql, answered};
+use super::connection::{Connection, Rows, Sql, answered};
 use super::error::StatementFault;
+use super::job_change::job_change_columns;
 use super::load::Loaded;
-use super::rows::{ColumnArrays, Param, Request, borrowed};
+use super::memory::Saving;
+use super::rows::{ColumnArrays, Param, Request, borrowed, get};
 use super::statements::*;
 use crate::Result;
 use crate::codec::{event_columns, spec_columns, state_columns, text};
@@ -21,41 +26,30 @@ use crate::records::*;
 use crate::row::{ColumnWriter, Int4};
 use crate::tables::{self, TableWriter};
 
-/// Clocks are indexed in steps of this size, so that most heartbeats do not change the index.
-const CLOCK_SLOT_MS: i64 = 8192;
-
-/// The indexed value of a clock.
-pub(super) fn clock_slot(clock_at: i64) -> i64 {
-    clock_at.div_euclid(CLOCK_SLOT_MS)
-}
-
-/// Writes and commits the changes of `set`. [`StatementFault::Lost`] means that the outcome is unknown.
+/// Writes and commits the changes of `set`; returns its last record of the journal. [`StatementFault::Lost`] means that the outcome
+/// is unknown.
 pub(super) async fn commit(
     connection: &Connection,
     set: &WorkingSet,
     loaded: &Loaded,
+    saving: &Saving,
     mark: &Mark,
-) -> Result<(), StatementFault> {
-    let mark = vec![Box::new(mark.id) as Param<'_>, Box::new(mark.answered.clone())];
-    // First, before the journal's lock is taken.
+) -> Result<Option<(i64, JobId)>, StatementFault> {
     let mut writes = Writes::default();
-    writes.push(&INSERT_COMMIT, mark);
-    writes.changes(set, loaded)?;
-    let writes = writes.0;
-    connection.prepare(&writes.iter().map(|write| &write.sql).collect::<Vec<_>>()).await?;
-    let params: Vec<_> = writes.iter().map(|write| borrowed(&write.params)).collect();
-    let mut sent = Vec::with_capacity(writes.len());
-    for (write, params) in writes.iter().zip(&params) {
-        sent.push(connection.send(&write.sql, params));
-    }
-    let commit = connection.send_batch("commit");
-    let all = async {
-        for sent in sent {
-            sent.await?;
-        }
-        commit.await
-    };
-    answered(all).await
+    writes.push(&INSERT_COMMIT, vec![Box::new(mark.id), Box::new(mark.answered.clone())]);
+    writes.saved(saving);
+    let last = writes.changes(set, loaded)?;
+    writes.push(&END_POSITION, Vec::new());
+    let end = writes.send(connection, "commit").await?;
+    let end = get(one(&end)?, 0)?;
+    Ok(last.map(|job| (end, job)))
+}
+
+/// Saves jobs within a transaction that continues.
+pub(super) async fn save(connection: &Connection, saving: &Saving) -> Result<(), StatementFault> {
+    let mut writes = Writes::default();
+    writes.saved(saving);
+    writes.send(connection, "").await.map(drop)
 }
 
 #[derive(Default)]
@@ -76,32 +70,61 @@ impl<'a> TableWriter<'a> for Writes<'a> {
 }
 
 impl<'a> Writes<'a> {
-    /// In lock order: keys, accounts, the rest, the clock, the journal.
-    fn changes(&mut self, set: &'a WorkingSet, loaded: &'a Loaded) -> Result<()> {
+    /// Sends every statement and `last` at once; returns the rows of the last statement.
+    async fn send(self, connection: &Connection, last: &str) -> Rows {
+        let writes = self.0;
+        connection.prepare(&writes.iter().map(|write| &write.sql).collect::<Vec<_>>()).await?;
+        let params: Vec<_> = writes.iter().map(|write| borrowed(&write.params)).collect();
+        let mut sent = Vec::with_capacity(writes.len());
+        for (write, params) in writes.iter().zip(&params) {
+            sent.push(connection.send(&write.sql, params));
+        }
+        let last = connection.send_batch(last);
+        let all = async {
+            let mut rows = Vec::new();
+            for sent in sent {
+                rows = sent.await?;
+            }
+            last.await?;
+            Ok(rows)
+        };
+        answered(all).await
+    }
+
+    /// The rows of unfinished jobs, and how far all of them are saved.
+    fn saved(&mut self, saving: &'a Saving) {
+        self.add(&PUT_STATE, saving.jobs.iter().map(|job| &**job), saved_columns);
+        if let Some(position) = saving.position {
+            self.push(&SAVE_POSITION, vec![Box::new(position)]);
+        }
+    }
+
+    /// Returns the job of the last record of the journal.
+    fn changes(&mut self, set: &'a WorkingSet, loaded: &'a Loaded) -> Result<Option<JobId>> {
         let changes = &set.changes;
         self.keys_and_accounts(set, loaded)?;
-        self.jobs(set, loaded);
-        self.add(&INSERT_LIVE_COUNTS, live_count_changes(set, loaded), |row| {
-            for column in 0..4 {
-                row.with(|(key, _)| key[column]);
-            }
-            row.with(|(_, change)| change);
+        self.jobs(set);
+        self.add(&REMOVE_INTAKE, &changes.intake.taken, |row| {
+            row.with(|place| place.transaction).with(|place| place.number);
         });
         tables::write(self, set, &loaded.found)?;
-        if changes.prune.is_some() {
-            self.push(&MERGE_LIVE_COUNTS, Vec::new());
+        if changes.upserted.flow.values().any(|record| !matches!(record, Some(FlowRecord::Level(..)))) {
+            self.push(&CHANGE_FLOW, Vec::new());
+        }
+        if let Some(now) = changes.prune {
+            self.push(&PRUNE_CHANGES, vec![Box::new(now.0)]);
         }
         if loaded.reading.needs_beat() {
             self.push(&HEARTBEAT, vec![Box::new(loaded.reading.at), Box::new(loaded.reading.wall)]);
         }
         let stays = |event: &&Event| !changes.jobs.purged.contains(&event.job_id);
-        let mut events = changes.appended.events.iter().filter(stays).peekable();
-        if events.peek().is_some() || !changes.appended.audit.is_empty() {
-            self.push(&LOCK_JOURNAL, Vec::new());
-            self.add(&INSERT_AUDIT, &changes.appended.audit, audit_columns);
-            self.add(&INSERT_EVENT, events, event_columns);
-        }
-        Ok(())
+        self.add(&INSERT_AUDIT, &changes.appended.audit, audit_columns);
+        let events: Vec<&Event> = changes.appended.events.iter().filter(stays).collect();
+        let without_event: Vec<_> = changes_without_event(set, &loaded.before).collect();
+        let last = without_event.last().map(|(job, _)| *job).or(events.last().map(|event| event.job_id));
+        self.add(&INSERT_EVENT, events, event_columns);
+        self.add(&INSERT_JOB_CHANGE, without_event, job_change_columns);
+        Ok(last)
     }
 
     fn push(&mut self, sql: &Sql, params: Vec<Param<'a>>) {
@@ -136,68 +159,45 @@ impl<'a> Writes<'a> {
         Ok(())
     }
 
-    fn jobs(&mut self, set: &'a WorkingSet, loaded: &Loaded) {
+    /// Requests, and the rows of jobs that are finished.
+    fn jobs(&mut self, set: &'a WorkingSet) {
         let changes = &set.changes.jobs;
         let created = changes.created.difference(&changes.purged).map(|id| &*set.jobs[id]);
         let updated = changes.updated.difference(&changes.purged).map(|id| &*set.jobs[id]);
-        // Between transitions only lease, clocks, progress, cancel request, log count and `updated_at` change.
-        let (held, moved): (Vec<&Job>, Vec<&Job>) =
-            updated.partition(|job| loaded.jobs.get(&job.id()).is_some_and(|locked| locked.seq == job.seq));
         self.add(&INSERT_JOB, created.clone().map(|job| &*job.spec), spec_columns);
-        self.add(&INSERT_STATE, created, placed_columns);
-        self.add(&UPDATE_STATE, moved, moved_columns);
-        self.add(&UPDATE_HOLD, held, held_columns);
+        self.add(&PUT_STATE, created.chain(updated).filter(|job| job.phase.is_final()), saved_columns);
     }
 }
 
-/// By how many the unfinished jobs of each lifecycle, type, queue and state become more or fewer.
-fn live_count_changes<'a>(set: &'a WorkingSet, loaded: &'a Loaded) -> BTreeMap<[&'a str; 4], i64> {
+/// The unfinished jobs that differ from the fold of their events, and the deleted ones.
+fn changes_without_event<'a>(
+    set: &'a WorkingSet,
+    before: &'a BTreeMap<JobId, Arc<Job>>,
+) -> impl Iterator<Item = (JobId, Option<&'a Job>)> {
+    let mut events: HashMap<JobId, Vec<&Event>> = HashMap::new();
+    for event in set.changes.appended.events.iter().filter(|event| event.seq.is_some()) {
+        events.entry(event.job_id).or_default().push(event);
+    }
     let JobChanges { created, updated, purged } = &set.changes.jobs;
-    let mut changes = BTreeMap::new();
-    for id in created.union(updated).chain(purged.difference(updated)) {
-        let Some(job) = set.jobs.get(id) else { continue };
-        let before = loaded.jobs.get(id).and_then(|locked| locked.state.as_deref());
-        let is_live = job.times.completed_at.is_none() && !purged.contains(id);
-        let after = is_live.then(|| job.state.as_str());
-        let (spec, moved) = (&job.spec, before != after);
-        for (state, change) in [(before, -1), (after, 1)].into_iter().filter(|_| moved) {
-            let Some(state) = state else { continue };
-            let key = [spec.lifecycle.name.as_str(), spec.job_type.as_str(), spec.queue.as_str(), state];
-            *changes.entry(key).or_default() += change;
+    let differs = move |job: &&'a Job| match (before.get(&job.id()), events.get(&job.id())) {
+        (Some(before), None) => **before != **job,
+        (before, events) => {
+            let mut folded = before.map_or_else(|| Job::blank(Arc::clone(&job.spec)), |job| Job::clone(job));
+            events.into_iter().flatten().for_each(|event| folded.evolve(event));
+            folded != **job
         }
-    }
-    changes.retain(|_, change| *change != 0);
-    changes
+    };
+    let unfinished = created.iter().chain(updated).filter(|id| !purged.contains(id)).map(|id| &*set.jobs[id]);
+    let changed = unfinished.filter(|job| !job.phase.is_final()).filter(differs);
+    changed.map(|job| (job.id(), Some(job))).chain(purged.iter().map(|id| (*id, None)))
 }
 
-/// The columns of `update_state`.
-fn moved_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Job>) {
+/// The columns of `put_state`, some of which are copied from the spec.
+fn saved_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Job>) {
     state_columns(row);
-    row.with(indexed_clock).with(|job| job.phase == Phase::Ready).with(|job| Int4(job.priority().into()));
-}
-
-/// The columns of `insert_state`, some of which are copied from the spec.
-fn placed_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Job>) {
-    moved_columns(row);
-    row.with(|job| job.spec.lifecycle.name.as_str())
+    row.with(|job| Int4(job.priority().into()))
+        .with(|job| job.spec.lifecycle.name.as_str())
         .with(|job| job.spec.job_type.as_str())
-        .with(|job| job.spec.queue.as_str());
-}
-
-/// The columns of `update_hold`.
-fn held_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Job>) {
-    row.with(|job| job.id().0)
-        .with(|job| job.clocks.timeout)
-        .with(|job| job.clocks.due)
-        .with(Job::next_clock)
-        .with(|job| job.lease.as_deref().map(text))
-        .with(|job| job.output.progress.as_deref().map(text))
-        .with(|job| job.cancel.as_deref().map(text))
-        .with(|job| job.output.log_count)
-        .with(indexed_clock)
-        .with(|job| job.times.updated_at);
-}
-
-fn indexed_clock(job: &Job) -> Option<i64> {
-    job.next_clock().map(|deadline| clock_slot(deadline.0))
+        .with(|job| job.spec.queue.as_str())
+        .with(|job| Some(job.flow()).filter(|flow| !flow.is_empty()).map(text));
 }

@@ -51,16 +51,16 @@ impl FileClock {
 
     /// The clock of the file, for a read-only store.
     pub(super) fn look(connection: &Connection) -> Result<Self> {
-        let row = connection
-            .query_row(include_str!("sql/clock.sql"), [], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
-            })
-            .optional()?;
         let now = wall();
-        let (alive_at, stopped) = row.map_or((now, 0), |(alive_at, stopped)| (Timestamp(alive_at), stopped));
+        let (alive_at, stopped) = last_heartbeat(connection)?.unwrap_or((now, 0));
         let at = alive_at.max(now);
         let time = StoreTime::new(at, Millis((stopped + (at.0 - alive_at.0)) as u64));
         Ok(Self { time, origin: Instant::now(), told: at })
+    }
+
+    /// Time of the last heartbeat in the file, or of the machine's clock if there is none.
+    pub(super) fn alive_at(connection: &Connection) -> Result<Timestamp> {
+        Ok(last_heartbeat(connection)?.map_or_else(wall, |(alive_at, _)| alive_at))
     }
 
     pub(super) fn now(&mut self) -> Now {
@@ -71,6 +71,12 @@ impl FileClock {
     pub(super) fn beat(&mut self) {
         self.time.beat(self.origin.elapsed());
     }
+}
+
+/// Time of the last heartbeat, and the sum of all outages.
+fn last_heartbeat(connection: &Connection) -> Result<Option<(Timestamp, i64)>> {
+    let read = |row: &rusqlite::Row<'_>| Ok((Timestamp(row.get(0)?), row.get(1)?));
+    Ok(connection.query_row(include_str!("sql/clock.sql"), [], read).optional()?)
 }
 
 /// Writes a heartbeat, in the open transaction if there is one.

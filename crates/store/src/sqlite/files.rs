@@ -18,12 +18,12 @@ const CHECKED_BYTES_MAX: u64 = 64 << 20;
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
 pub(super) const NAME: &str = "tenure.db";
-const LOG_NAME: &str = "tenure.db-wal";
+pub(super) const LOG_NAME: &str = "tenure.db-wal";
 const LOG_INDEX_NAME: &str = "tenure.db-shm";
 /// Enough for a write-ahead log of 512 MiB.
 const LOG_INDEX_BYTES: u64 = 1 << 20;
 /// The page size of SQLite's default.
-const PAGE_BYTES: u64 = 4096;
+pub(super) const PAGE_BYTES: u64 = 4096;
 
 #[derive(Debug)]
 pub(super) struct Files {

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rusqlite::Connection;
+use tenure_core::flow::Candidate;
 use tenure_core::limits::CANDIDATE_BYTES_MAX;
 
 use crate::codec::{self, Interner, corrupt};
@@ -15,14 +16,9 @@ use crate::sqlite::rows::{RowWriter, all, first, for_each, load_each};
 use crate::tables::{self, TableReader, Take};
 use crate::{Result, StoreError, records};
 
-/// Bytes of ready jobs in memory. The others are read when they are claimed.
-const READY_BYTES_MAX: usize = 64 << 20;
-/// Bytes of jobs in memory that are neither ready nor finished. The others are read when they are reported.
-const BUSY_BYTES_MAX: usize = 32 << 20;
-
 /// All live jobs, when the store is opened: ready ones only in the indexes, others completely up to a limit of bytes.
 pub(super) fn live(connection: &Connection, names: &mut Interner) -> Result<Live> {
-    let mut live = Live::with_bytes_max(READY_BYTES_MAX, BUSY_BYTES_MAX);
+    let mut live = Live::bounded();
     let ready = Phase::Ready.as_str();
     for_each(connection, names, include_str!("sql/open_ready.sql"), [ready], |row| {
         live.put_ready(records::ready_job(row)?);
@@ -32,6 +28,7 @@ pub(super) fn live(connection: &Connection, names: &mut Interner) -> Result<Live
         live.put(codec::job(row)?);
         Ok(())
     })?;
+    live.open_flow(&all(connection, include_str!("sql/flow_records.sql"), [], records::flow_record)?);
     Ok(live)
 }
 
@@ -72,9 +69,9 @@ impl Writer {
         let live = Arc::clone(&self.live);
         let mut live = live.lock().expect("no thread panics while holding the lock");
         let (mut read, mut bytes_left) = (HashMap::new(), CANDIDATE_BYTES_MAX);
-        for (filter, max) in &reads.claims {
+        for (filter, claims) in &reads.claims {
             let candidates = loop {
-                let mut candidates = live.claimable(filter, &self.paused, *max, now.at);
+                let mut candidates = live.claimable(filter, &self.paused, claims, now.at);
                 if let Some(count) =
                     self.read_candidates(&candidates, &mut live, &mut read, &mut bytes_left)?
                 {
@@ -85,7 +82,7 @@ impl Writer {
                     break candidates;
                 }
             };
-            wanted.extend(&candidates);
+            wanted.extend(candidates.iter().map(|candidate| candidate.id));
             set.candidates.insert(filter.clone(), candidates);
         }
         while let Some(id) = wanted.pop_first() {
@@ -100,6 +97,7 @@ impl Writer {
             }
             set.jobs.insert(id, job);
         }
+        set.flow = live.flow_view(reads, &set, self.position.0);
         Ok(set)
     }
 
@@ -107,13 +105,13 @@ impl Writer {
     /// if one of them is corrupt: it must not fail every claim, so it is logged, and excluded until the store is opened again.
     fn read_candidates(
         &mut self,
-        candidates: &[JobId],
+        candidates: &[Candidate],
         live: &mut Live,
         read: &mut HashMap<JobId, Arc<Job>>,
         bytes_left: &mut usize,
     ) -> Result<Option<usize>> {
         let mut all = true;
-        for (index, &id) in candidates.iter().enumerate() {
+        for (index, &Candidate { id, .. }) in candidates.iter().enumerate() {
             if index > 0 && *bytes_left == 0 {
                 return Ok(all.then_some(index));
             }

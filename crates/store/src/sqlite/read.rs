@@ -14,6 +14,13 @@ use crate::row::RowReader;
 use crate::sqlite::rows::{all, first};
 use crate::*;
 
+/// The page caches of the connections, as `pragmas.sql` and `connect_reader` set them, and the parts of the memory of the process that
+/// each may have.
+const WRITER_CACHE_KIB: usize = 32 << 10;
+const READER_CACHE_KIB: usize = 8 << 10;
+const WRITER_SHARE: usize = 16;
+const READER_SHARE: usize = 64;
+
 impl SqliteStore {
     /// Runs a read on a separate connection, off the async threads.
     pub(super) async fn on_reader<T: Send + 'static>(
@@ -104,6 +111,25 @@ impl Backend for SqliteStore {
         Box::pin(std::future::pending())
     }
 
+    fn limit_memory(&self, process_bytes: usize) {
+        self.live().limit_memory(process_bytes);
+        let limit = move |connection: &Connection, kib_max: usize, share: usize| {
+            let kib = kib_max.min((process_bytes / share) >> 10) as i64;
+            if let Err(error) = connection.pragma_update(None, "cache_size", -kib) {
+                tracing::warn!(%error, "page cache not limited");
+            }
+        };
+        if let Some(tasks) = &self.0.tasks {
+            // A writer that has ended needs no memory.
+            drop(
+                tasks.send(Box::new(move |writer| limit(&writer.connection, WRITER_CACHE_KIB, WRITER_SHARE))),
+            );
+        }
+        for reader in &*self.0.readers.lock().expect("no thread panics while holding the lock") {
+            limit(reader, READER_CACHE_KIB, READER_SHARE);
+        }
+    }
+
     fn properties(&self) -> Properties {
         Properties { kind: StoreKind::Sqlite, parallel_batches: 1, is_shared: false }
     }
@@ -171,6 +197,21 @@ impl SqliteStore {
         let paused = paused.into_iter().collect();
         let now = self.now_blocking().at;
         Ok(self.live().ready_jobs(&filters, &paused, limit, now))
+    }
+
+    async fn resources(&self, filter: ResourceFilter) -> Result<Vec<ResourceReport>> {
+        let now = self.now_blocking().at;
+        self.look(|live| live.resources(&filter, now)).await
+    }
+
+    async fn sequences(&self, filter: SequenceFilter) -> Result<Vec<SequenceReport>> {
+        self.look(|live| live.sequences(&filter)).await
+    }
+
+    async fn waits(&self, id: JobId) -> Result<Vec<WaitReport>> {
+        let Some(job) = self.job(id).await? else { return Ok(Vec::new()) };
+        let now = self.now_blocking().at;
+        self.look(|live| live.waits(&job, now)).await
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>> {

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
+use tenure_core::limits::PAGE_BYTES_MAX;
 
+use crate::codec::Interner;
 use crate::prelude::*;
+use crate::row::{AnyRow, RowReader};
 use crate::sqlite::load;
 use crate::sqlite::rows::all;
 use crate::{AccountSums, Result, Scanned, codec, records, row};
@@ -13,14 +16,19 @@ pub(super) fn jobs(connection: &Connection, after: Option<JobId>, limit: usize) 
     // One snapshot, so that the records of a running system are consistent.
     let snapshot = connection.unchecked_transaction()?;
     let after = after.map_or_else(Vec::new, |JobId(id)| id.as_bytes().to_vec());
-    let found = all(&snapshot, include_str!("sql/scan.sql"), params![after, limit as i64], |row| {
-        Ok((JobId(row.peek()?), codec::job(row)))
-    })?;
-    let scanned = |(id, job): (JobId, Result<Arc<Job>>)| {
-        let record = job.and_then(|job| record(&snapshot, job)).map_err(|error| error.to_string());
-        Scanned { id, record }
-    };
-    Ok(found.into_iter().map(scanned).collect())
+    let mut statement = snapshot.prepare_cached(include_str!("sql/scan.sql"))?;
+    let mut rows = statement.query(params![after, limit as i64])?;
+    let (mut found, mut bytes, mut names) = (Vec::new(), 0, Interner::default());
+    while bytes < PAGE_BYTES_MAX
+        && let Some(row) = rows.next()?
+    {
+        let mut row = RowReader::new(AnyRow::Sqlite(row), &mut names);
+        let id = JobId(row.peek()?);
+        let record = codec::job(&mut row).and_then(|job| record(&snapshot, job));
+        bytes += record.as_ref().map_or(0, Record::bytes);
+        found.push(Scanned { id, record: record.map_err(|error| error.to_string()) });
+    }
+    Ok(found)
 }
 
 fn record(connection: &Connection, job: Arc<Job>) -> Result<Record> {

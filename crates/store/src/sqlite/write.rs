@@ -85,6 +85,7 @@ impl Writer {
 
     fn keep(&mut self, set: WorkingSet) {
         let mut live = self.live.lock().expect("no thread panics while holding the lock");
+        live.flow_committed(&set);
         for id in set.changes.jobs.created.iter().chain(&set.changes.jobs.updated) {
             live.put(Arc::clone(&set.jobs[id]));
         }

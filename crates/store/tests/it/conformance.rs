@@ -8,12 +8,15 @@ mod claims;
 mod clocks;
 mod events;
 mod flow;
+mod intake;
 mod keys;
 mod listings;
 mod money;
 mod nodes;
 mod outputs;
+mod resources;
 mod retention;
+mod statistics;
 mod watch;
 
 pub(crate) use assets::*;
@@ -24,12 +27,15 @@ pub(crate) use claims::*;
 pub(crate) use clocks::*;
 pub(crate) use events::*;
 pub(crate) use flow::*;
+pub(crate) use intake::*;
 pub(crate) use keys::*;
 pub(crate) use listings::*;
 pub(crate) use money::*;
 pub(crate) use nodes::*;
 pub(crate) use outputs::*;
+pub(crate) use resources::*;
 pub(crate) use retention::*;
+pub(crate) use statistics::*;
 pub(crate) use watch::*;
 
 /// One test for each promise, on the store that `$fresh` creates.
@@ -37,6 +43,16 @@ macro_rules! promises {
     ($fresh:path) => {
         $crate::conformance::promises!(@each $fresh:
             the_changes_of_a_batch_are_stored,
+            no_more_leases_are_granted_than_a_resource_has,
+            a_blocked_key_does_not_delay_others,
+            tokens_are_counted_over_all_nodes,
+            overrides_and_pauses_act_on_every_node_from_their_commit,
+            a_worker_pauses_the_bucket_of_its_job,
+            a_full_bucket_refuses_creations,
+            a_sequence_runs_in_order_and_halts,
+            keys_share_a_queue_by_their_weights,
+            an_earlier_command_of_the_batch_makes_no_group_smaller,
+            jobs_are_claimed_in_groups,
             a_batch_may_have_more_payload_than_any_cache,
             a_refused_command_changes_nothing,
             a_decision_without_changes_writes_nothing,
@@ -82,6 +98,7 @@ macro_rules! promises {
             a_limited_number_of_expired_records_is_pruned_at_once,
             finished_jobs_are_found_by_age,
             a_scan_sees_every_job_once,
+            a_scan_of_large_jobs_has_short_pages,
             api_keys_are_stored_and_revoked,
             details_of_api_keys_are_stored_and_rotated,
             the_last_use_of_an_api_key_is_stored,
@@ -91,6 +108,8 @@ macro_rules! promises {
             workers_that_are_not_seen_are_pruned,
             nodes_are_listed_last_seen_first,
             nodes_that_are_not_seen_are_pruned,
+            statistics_of_all_nodes_add_up_by_minute_hour_and_day,
+            expired_statistics_are_pruned,
             a_worker_is_bound_to_its_newest_connection,
             one_of_several_simultaneous_connections_is_bound,
             gauges_count_live_jobs_and_open_dead_letters,
@@ -115,6 +134,9 @@ macro_rules! promises {
             concurrent_creations_with_a_unique_key_create_one_job,
             concurrent_replacements_are_all_in_the_history,
             a_unique_key_is_free_after_its_job_is_purged,
+            a_request_is_judged_once_under_concurrency,
+            a_request_that_another_job_answers_is_recorded_as_merged,
+            a_cancel_of_an_application_acts_once_and_its_refusal_has_an_event,
         );
     };
     (@each $fresh:path: $($promise:ident),+ $(,)?) => {

@@ -1,12 +1,20 @@
 //! Random commands in the same order on every store must give the same results, jobs and histories as on the reference,
 //! the store in memory. Only times differ, and the ids of compensations, which contain the time.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
+use tenure_core::command::ResourceChange;
 use tenure_core::event::Event;
+use tenure_core::flow::{
+    Declarations, LimitOverride, Limits, OnFailure, QueueFlow, Resource, ResourceUse, Sequence, SequenceId,
+    Share, TypeFlow,
+};
+use tenure_core::id::TypeName;
 use tenure_core::job::Progress;
 use tenure_core::lifecycle::Timeout;
+use tenure_store::{ResourceFilter, SequenceFilter};
 
 use crate::conformance::{
     a_job_with, add_schedule, cancel, change_schedule, fire, journal, new_asset, page, upload,
@@ -67,6 +75,49 @@ enum RandomCommand {
     PauseSchedule(&'static str),
     RemoveSchedule(&'static str),
     Fire(&'static str, JobId),
+    /// Declares flow control.
+    Declare,
+    ChangeResource(ResourceChange),
+    ResumeSequence(&'static str),
+}
+
+/// Limits without times: a token that arrives between the turns of two stores would make them differ.
+fn declarations() -> Declarations {
+    let limits = Limits { running: Some(2), waiting: Some(30), ..Limits::default() };
+    let sequence = |on_failure| TypeFlow {
+        sequence: Some(Sequence { key: "payload.s".to_owned(), on_failure }),
+        ..TypeFlow::default()
+    };
+    let share = Share { key: "user_id".to_owned(), weights: [("s0".into(), 2)].into(), default_weight: 1 };
+    Declarations {
+        resources: [("api".into(), Resource { key: Some("payload.k".to_owned()), limits })].into(),
+        types: [
+            ("eager".into(), sequence(OnFailure::Halt)),
+            ("engine".into(), sequence(OnFailure::Continue)),
+        ]
+        .into(),
+        queues: [("q1".into(), QueueFlow { share: Some(share), aging: None })].into(),
+    }
+}
+
+/// Keys of some of the rules.
+fn flow_keys(random: &mut Random) -> FlowKeys {
+    let used = |key: &str| ResourceUse { resource: "api".into(), key: Some(key.into()), units: 1 };
+    let resources = random.maybe(&["a", "b"]).filter(|_| random.below(3) == 0).map(used);
+    let sequence = random.maybe(&["x", "y"]).filter(|_| random.below(3) == 0).map(Into::into);
+    let share = random.maybe(&["s0", "s1"]).map(Into::into);
+    FlowKeys { resources: resources.into_iter().collect(), sequence, share, ..FlowKeys::default() }
+}
+
+fn a_change(random: &mut Random) -> RandomCommand {
+    let key = random.maybe(&["a", "b"]).map(Into::into);
+    let limit = random.maybe(&[1, 3]);
+    RandomCommand::ChangeResource(match random.below(5) {
+        0 => ResourceChange::Set(LimitOverride { running: Some(limit), ..LimitOverride::default() }),
+        1 => ResourceChange::Reset,
+        2 => ResourceChange::Pause { key, span: None },
+        _ => ResourceChange::Resume { key },
+    })
 }
 
 fn a_command(random: &mut Random) -> RandomCommand {
@@ -86,7 +137,7 @@ fn a_command(random: &mut Random) -> RandomCommand {
             ..match random.below(6) {
                 0 => keyed("latest", random.pick(&["k0", "k1"])),
                 1 => keyed("single", random.pick(&["k0", "k1"])),
-                _ => a_job(random.pick(&TYPES)),
+                _ => Create { flow: flow_keys(random), ..a_job(random.pick(&TYPES)) },
             }
         })),
         5..=8 => {
@@ -112,7 +163,9 @@ fn a_command(random: &mut Random) -> RandomCommand {
         17 if random.below(2) == 0 => RandomCommand::Amend(place, random.below(5) as i32),
         17 => RandomCommand::Retry(place, an_id()),
         18 => RandomCommand::Grant(random.pick(&USERS), random.below(8) as u64),
-        _ => match random.below(14) {
+        _ => match random.below(18) {
+            14 | 15 => a_change(random),
+            16 | 17 => RandomCommand::ResumeSequence(random.pick(&["x", "y"])),
             8 | 9 => RandomCommand::AddSchedule(random.pick(&KEYS), random.pick(&["so1", "nothing", "paid"])),
             10 => RandomCommand::PauseSchedule(random.pick(&KEYS)),
             11 => RandomCommand::RemoveSchedule(random.pick(&KEYS)),
@@ -132,11 +185,11 @@ fn a_command(random: &mut Random) -> RandomCommand {
 fn a_report(random: &mut Random) -> Verb {
     let error = |class| JobError { class, ..JobError::own("BROKEN", "it broke", Category::Engine) };
     match random.below(8) {
-        0 | 1 => Verb::Fail { error: error(Class::Transient), retry_after: None },
-        2 => Verb::Fail { error: error(Class::Permanent), retry_after: None },
+        0 | 1 => Verb::Fail { error: error(Class::Transient), retry_after: None, pause: None },
+        2 => Verb::Fail { error: error(Class::Permanent), retry_after: None, pause: None },
         3 => Verb::Partial { result: None, error: None },
         4 => Verb::Reject { reason: "no".to_owned() },
-        5 => Verb::Release { checkpoint: Some(Json::of(&1)), delay: None },
+        5 => Verb::Release { checkpoint: Some(Json::of(&1)), delay: None, pause: None },
         6 => Verb::CancelConfirm { checkpoint: None, result: None },
         _ => Verb::Succeed { result: Some(Json::of(&"made")), error: None },
     }
@@ -146,12 +199,13 @@ fn a_report(random: &mut Random) -> Verb {
 struct Replica {
     store: Store,
     jobs: Vec<JobId>,
+    types: HashMap<JobId, TypeName>,
     held: Vec<Hold>,
 }
 
 impl Replica {
     fn new(store: Store) -> Self {
-        Self { store, jobs: Vec::new(), held: Vec::new() }
+        Self { store, jobs: Vec::new(), types: HashMap::new(), held: Vec::new() }
     }
 
     /// The command with the ids of this store; `None` if there is no job or lease yet.
@@ -174,19 +228,7 @@ impl Replica {
             RandomCommand::Cancel(place, mode) => cancel(job(place)?, mode),
             RandomCommand::DeadLetter(place) => dead_letter(job(place)?, ReasonCode::PolicyViolation),
             RandomCommand::Dismiss(place) => dismiss(job(place)?),
-            RandomCommand::Amend(place, value) => {
-                let flow = FlowKeys { unique: Some(format!("k{}", value % 2).into()) };
-                let amend = Amend {
-                    job: job(place)?,
-                    job_type: "latest".into(),
-                    payload: Some(Json::of(&value)),
-                    priority: Some(value),
-                    run_at: None,
-                    flow: Some(flow),
-                    if_seq: None,
-                };
-                by("operator:ann", Command::Amend(Box::new(amend)))
-            }
+            RandomCommand::Amend(place, value) => self.amendment(job(place)?, value),
             RandomCommand::Retry(place, id) => {
                 by("user:ann", Command::Retry(Retry { job: job(place)?, id, when: When::Now }))
             }
@@ -206,9 +248,31 @@ impl Replica {
             RandomCommand::AddSchedule(id, job_type) => add_schedule(id, job_type, Timestamp(1)),
             RandomCommand::PauseSchedule(id) => change_schedule(id, ScheduleChange::Pause),
             RandomCommand::RemoveSchedule(id) => change_schedule(id, ScheduleChange::Remove),
+            RandomCommand::Declare => by("runtime", Command::DeclareFlow(Arc::new(declarations()))),
+            RandomCommand::ChangeResource(change) => {
+                by("operator:ann", Command::ChangeResource { resource: "api".into(), change })
+            }
+            RandomCommand::ResumeSequence(key) => {
+                let id = SequenceId { job_type: "eager".into(), key: key.into() };
+                by("operator:ann", Command::ResumeSequence(id))
+            }
             // Fires at most twice.
             RandomCommand::Fire(id, job) => fire(id, Timestamp(1), Timestamp(2), a_job_with(job, "paid")),
         })
+    }
+
+    fn amendment(&self, job: JobId, value: i32) -> CommandEnvelope {
+        let flow = FlowKeys { unique: Some(format!("k{}", value % 2).into()), ..FlowKeys::default() };
+        let amend = Amend {
+            job,
+            job_type: self.types[&job].clone(),
+            payload: Some(Json::of(&value)),
+            priority: Some(value),
+            run_at: None,
+            flow: Some(flow),
+            if_seq: None,
+        };
+        by("operator:ann", Command::Amend(Box::new(amend)))
     }
 
     /// Submits the commands in one batch, and describes each result.
@@ -226,7 +290,10 @@ impl Replica {
         let results = self.store.transact(reads, decide).await.expect("the store works");
         for output in results.iter().flatten() {
             match output {
-                CommandOutput::Job { job, .. } if !self.jobs.contains(&job.id()) => self.jobs.push(job.id()),
+                CommandOutput::Job { job, .. } if !self.jobs.contains(&job.id()) => {
+                    self.jobs.push(job.id());
+                    self.types.insert(job.id(), job.spec.job_type.clone());
+                }
                 CommandOutput::Claimed { jobs, .. } => self.held.extend(jobs.iter().map(|job| hold(job))),
                 _ => {}
             }
@@ -291,8 +358,19 @@ impl Replica {
         let schedules: Vec<_> = schedules.iter().map(automation_line).collect();
         let due = store.due_automations(AutomationKind::Schedule, 100).await.unwrap();
         let due: Vec<_> = due.iter().map(|automation| automation.id().1).collect();
+        let filter = ResourceFilter { limit: 9, ..ResourceFilter::default() };
+        let buckets: Vec<_> =
+            store.resources(filter).await.unwrap().into_iter().flat_map(|it| it.buckets).collect();
+        let buckets: Vec<_> =
+            buckets.iter().map(|it| (&it.key, it.running, it.waiting, it.paused.is_some())).collect();
+        let sequences = store
+            .sequences(SequenceFilter { id: None, halted: false, after: None, limit: 99 })
+            .await
+            .unwrap();
+        let sequences: Vec<_> =
+            sequences.iter().map(|it| (it.id.to_string(), it.waiting, it.halted.is_some())).collect();
         format!(
-            "{jobs:?}\n{letters} open\n{leased}\n{finished}\n{workers:?}\n{keys:?}\n{schedules:?}\n{due:?}"
+            "{buckets:?}\n{sequences:?}\n{jobs:?}\n{letters} open\n{leased}\n{finished}\n{workers:?}\n{keys:?}\n{schedules:?}\n{due:?}"
         )
     }
 }
@@ -361,7 +439,8 @@ fn job_line(job: &Arc<Job>) -> String {
         job.attempt,
         job.retry_count,
         job.fence,
-        job.flow(),
+        // The places of jobs differ, and their order does not.
+        FlowKeys { place: 0, ..job.flow().clone() },
     )
 }
 
@@ -390,12 +469,21 @@ async fn tick(store: &Store) {
     clock_after(store, now).await;
 }
 
-async fn check_against_memory(store: Store) {
+/// Runs random batches on a store and in memory. `next` may return another node for the next batch.
+async fn check_against_memory(store: Store, mut next: impl AsyncFnMut(&mut Random) -> Option<Store>) {
     let mut random = Random::from_env();
+    let mut nodes = Random(random.next());
     let mut reference = Replica::new(MemoryStore::new().into());
     let mut replica = Replica::new(store);
+    for replica in [&mut reference, &mut replica] {
+        replica.submit(&[RandomCommand::Declare]).await;
+    }
     for batch in 0..BATCHES {
         let commands: Vec<_> = (0..=random.below(6)).map(|_| a_command(&mut random)).collect();
+        if let Some(node) = next(&mut nodes).await {
+            replica.store = node;
+            assert_eq!(replica.observed().await, reference.observed().await, "before batch {batch}");
+        }
         tick(&reference.store).await;
         tick(&replica.store).await;
         let expected = reference.submit(&commands).await;
@@ -414,11 +502,33 @@ async fn check_against_memory(store: Store) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_behaves_like_memory() {
     let stores = stores::sqlite().await;
-    check_against_memory(stores.store.clone()).await;
+    check_against_memory(stores.store.clone(), async |_| None).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_behaves_like_memory() {
     let stores = stores::postgres().await;
-    check_against_memory(stores.store.clone()).await;
+    check_against_memory(stores.store.clone(), async |_| None).await;
+}
+
+/// Two nodes take turns, new ones start from the rows and the journal, and rows are saved now and then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changing_nodes_of_postgres_behave_like_memory() {
+    let url = stores::a_database().await;
+    let nodes = [stores::connect(&url).await, stores::connect(&url).await];
+    let mut n = 0;
+    check_against_memory(nodes[0].clone(), async |random| {
+        if random.below(5) == 0 {
+            assert!(
+                list_all(&nodes[n % 2], JobFilter::default(), 500).await.len() < 10_000,
+                "saves every row"
+            );
+        }
+        n += 1;
+        match random.below(8) {
+            0 => Some(stores::connect(&url).await),
+            _ => Some(nodes[n % 2].clone()),
+        }
+    })
+    .await;
 }

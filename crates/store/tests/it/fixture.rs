@@ -63,7 +63,7 @@ fn unique(on_conflict: OnConflict) -> Unique {
 
 /// A creation with a unique key.
 pub(crate) fn keyed(job_type: &str, key: &str) -> Create {
-    Create { flow: FlowKeys { unique: Some(key.into()) }, ..a_job(job_type) }
+    Create { flow: FlowKeys { unique: Some(key.into()), ..FlowKeys::default() }, ..a_job(job_type) }
 }
 
 /// A new id, after all earlier ones of this process.
@@ -94,6 +94,7 @@ pub(crate) fn a_job(job_type: &str) -> Create {
         links: Links::default(),
         key: CreationKey::None,
         flow: FlowKeys::default(),
+        is_limited: true,
         reader: Reader::default(),
         throttled: None,
     }
@@ -159,7 +160,7 @@ pub(crate) fn succeed(hold: &Hold) -> CommandEnvelope {
 
 pub(crate) fn fail(hold: &Hold, class: Class) -> CommandEnvelope {
     let error = JobError { class, ..JobError::own("BROKEN", "it broke", Category::Engine) };
-    report(hold, Verb::Fail { error, retry_after: None })
+    report(hold, Verb::Fail { error, retry_after: None, pause: None })
 }
 
 pub(crate) fn grant(user: &str, amount: u64) -> CommandEnvelope {

@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails with a panic")]
 
+mod capacity;
 mod child;
 mod conformance;
 mod crash;
 mod differential;
+mod earlier_version;
 mod faults;
 mod fixture;
+mod journal;
 mod memory;
 mod notifications;
 mod plans;

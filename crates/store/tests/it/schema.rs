@@ -21,21 +21,21 @@ async fn the_schema_of_sqlite_matches_its_snapshot() {
 const POSTGRES: &str = "
     select line from (
         select 0 as kind, table_name::text as name, 0 as place, format('table %s', table_name) as line
-        from information_schema.tables where table_schema = 'public'
+        from information_schema.tables where table_schema = 'tenure'
         union all
         select 0, table_name::text, ordinal_position, format('    %s %s%s%s%s', column_name, data_type,
             coalesce(' collate ' || collation_name, ''),
             case when is_nullable = 'NO' then ' not null' else '' end,
             case when is_identity = 'YES' then ' identity' else '' end)
-        from information_schema.columns where table_schema = 'public'
+        from information_schema.columns where table_schema = 'tenure'
         union all
         select 0, relname::text, 1000, format('    with (%s)', array_to_string(reloptions, ', '))
-        from pg_class where relnamespace = 'public'::regnamespace and reloptions is not null
+        from pg_class where relnamespace = 'tenure'::regnamespace and reloptions is not null
         union all
-        select 1, indexname::text, 0, regexp_replace(indexdef, 'public\\.', '') from pg_indexes where schemaname = 'public'
+        select 1, indexname::text, 0, regexp_replace(indexdef, 'tenure\\.', '') from pg_indexes where schemaname = 'tenure'
         union all
         select 2, sequencename::text, 0, format('sequence %s as %s', sequencename, data_type)
-        from pg_sequences where schemaname = 'public'
+        from pg_sequences where schemaname = 'tenure'
     ) it order by kind, name, place";
 
 #[tokio::test]

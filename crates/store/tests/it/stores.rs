@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use tempfile::TempDir;
-use tokio_postgres::NoTls;
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, NoTls};
 use xtask::scratch::Scratch;
 
 use crate::prelude::*;
@@ -95,10 +96,17 @@ pub(crate) fn a_server() -> Scratch {
     Scratch::start().expect("PostgreSQL is installed: `cargo xtask install` does it")
 }
 
-/// Runs SQL directly, to read the tables or to break them.
-pub(crate) async fn ask(url: &str, sql: &str) -> Vec<Vec<Option<String>>> {
+/// A client that finds Tenure's tables without their schema.
+pub(crate) async fn client(url: &str) -> (Client, JoinHandle<Result<(), tokio_postgres::Error>>) {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the server is running");
     let driver = tokio::spawn(connection);
+    client.batch_execute("set search_path = tenure, public").await.expect("any name may be set");
+    (client, driver)
+}
+
+/// Runs SQL directly, to read the tables or to break them.
+pub(crate) async fn ask(url: &str, sql: &str) -> Vec<Vec<Option<String>>> {
+    let (client, driver) = client(url).await;
     let messages = client.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     drop(client);
     driver.await.expect("the driver does not panic").ok();

@@ -8,10 +8,10 @@ await story(async (test) => {
   const page = await test.open(`/ui/jobs/${running.id}`);
   const main = page.getByRole("main");
   await main.getByText("rendering the page").first().waitFor();
-  await main.getByText("font Lato is missing, using DejaVu").waitFor();
+  await main.getByText("font Lato is missing, using DejaVu").first().waitFor();
   // New log lines appear without a reload.
   await api().report(running, "logs", { lines: [{ stream: "stdout", level: "info", text: "page 2 of 2" }] });
-  await main.getByText("page 2 of 2").waitFor();
+  await main.getByText("page 2 of 2").first().waitFor();
 
   await main.getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByRole("status").filter({ hasText: /asked to stop/ }).waitFor();

@@ -6,8 +6,8 @@ import { api, inaccessible, story, tooWide } from "./story.mjs";
 const newest = async (query) => (await api().get(`/api/jobs?limit=1&${query}`)).jobs[0].id;
 
 async function pages() {
-  const [running, dead, failed, picture] = await Promise.all(
-    ["state=running&type=send_invoice", "state=dead_lettered", "state=failed&type=render_scene", "type=make_picture&state=failed"].map(newest),
+  const [running, dead, failed, picture, review] = await Promise.all(
+    ["state=running&type=send_invoice", "state=dead_lettered", "state=failed&type=render_scene", "type=make_picture&state=failed", "state=in_review"].map(newest),
   );
   return {
     now: "/ui",
@@ -17,6 +17,9 @@ async function pages() {
     "lifecycle-so1": "/ui/lifecycles/so1",
     "lifecycle-pattern": "/ui/lifecycles/pattern",
     "lifecycle-image": "/ui/lifecycles/image",
+    "lifecycle-earlier": `/ui/lifecycles/distributed?at=${Math.floor(Date.now() / 1000)}`,
+    "what-if": "/ui/lifecycles/distributed/what-if",
+    changes: "/ui/changes",
     jobs: "/ui/jobs",
     "jobs-of-a-lifecycle": "/ui/jobs?lifecycle=distributed",
     "jobs-none": "/ui/jobs?type=nothing_like_it",
@@ -24,11 +27,27 @@ async function pages() {
     "job-dead": `/ui/jobs/${dead}`,
     "job-failed": `/ui/jobs/${failed}`,
     "job-waiting": `/ui/jobs/${picture}`,
+    "job-decision": `/ui/jobs/${review}`,
+    "job-log": `/ui/jobs/${running}?log=page&attempt=1`,
     "bulk-cancel": "/ui/jobs/actions?action=cancel&type=send_invoice",
     search: "/ui/search?q=what",
-    "dead-letters": "/ui/dead-letters",
+    errors: "/ui/errors",
+    "errors-of-a-type": "/ui/errors?type=send_invoice",
+    "errors-of-a-group": "/ui/errors?code=SMTP_TIMEOUT",
+    "errors-dismissed": "/ui/errors?dismissed=true",
+    "redrive-a-group": "/ui/errors/actions?action=redrive&code=SMTP_TIMEOUT",
+    types: "/ui/types",
+    "types-by-backlog": "/ui/types?sort=backlog",
+    type: "/ui/types/send_invoice",
     workers: "/ui/workers",
+    schedules: "/ui/schedules",
+    schedule: "/ui/schedules/nightly",
+    webhooks: "/ui/webhooks",
+    webhook: "/ui/webhooks/billing",
+    audit: "/ui/audit",
+    "audit-filtered": "/ui/audit?action=pause",
     queues: "/ui/queues",
+    resources: "/ui/resources",
     accounts: "/ui/accounts",
     account: "/ui/accounts/grace",
     events: "/ui/events",
@@ -57,6 +76,11 @@ async function squeezed(page) {
     all.map((it) => it.getBoundingClientRect()).some(({ left, right }) => left < 0 || right > innerWidth + 1),
   );
   if (isOut) wrong.push("the current navigation entry is not visible");
+  // Tables whose rows become blocks: no cell needs scrolling.
+  const cells = await page.locator("table:is(.errors, .jobs, .types, .rows) :is(th, td)").evaluateAll((all) =>
+    all.filter((it) => it.closest("tbody") && it.checkVisibility() && it.getBoundingClientRect().right > innerWidth + 1).map((it) => it.outerHTML.slice(0, 160)),
+  );
+  wrong.push(...cells.slice(0, 3).map((it) => `off-screen: ${it}`));
   return wrong;
 }
 

@@ -45,7 +45,7 @@ await story(async (test) => {
   };
   for (const path of [
     "/ui", "/ui/jobs", `/ui/jobs?type=${at(HOSTILE.script)}`, `/ui/jobs?worker=${at(HOSTILE.script)}`, `/ui/jobs/${exact.id}`,
-    "/ui/dead-letters", "/ui/workers", "/ui/queues", "/ui/accounts", `/ui/accounts/${at(HOSTILE.closing)}`, "/ui/events", "/ui/system",
+    "/ui/errors", `/ui/errors?code=${at(HOSTILE.image)}`, "/ui/types", `/ui/types/${at(HOSTILE.image)}`, "/ui/workers", "/ui/queues", "/ui/accounts", `/ui/accounts/${at(HOSTILE.closing)}`, "/ui/events", "/ui/audit", "/ui/system",
     `/ui/search?q=${at(HOSTILE.image)}`, `/ui/jobs/${bad.id}`,
   ]) {
     await page.goto(test.url + path);
@@ -53,7 +53,7 @@ await story(async (test) => {
     await harmless(path);
   }
   // It is shown as text, also when it arrives on an open page.
-  await main.getByText(`<script>document.title = `).first().waitFor();
+  await main.locator("#job-log").getByText(`<script>document.title = `).first().waitFor();
   const last = { stream: "stdout", level: "info", text: `${HOSTILE.image} at last` };
   await api().post(`/api/jobs/${bad.id}/logs`, { lines: [last] });
   await main.getByText("at last").first().waitFor();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure_e2e::browser::run_story;
-use tenure_e2e::{Server, Store};
+use tenure_e2e::{Server, Store, server_with_past};
 
 use crate::sample_data::busy_server;
 
@@ -24,6 +24,11 @@ async fn an_empty_server_suggests_first_steps() {
 #[tokio::test]
 async fn every_page_works_without_javascript() {
     run_story("without_scripts", &busy_server(Store::Sqlite).await, json!({})).await;
+}
+
+#[tokio::test]
+async fn time_ranges_are_chosen_by_links_and_a_form() {
+    run_story("time_ranges", &server_with_past(Store::Sqlite).await, json!({})).await;
 }
 
 #[tokio::test]

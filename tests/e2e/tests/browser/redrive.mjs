@@ -17,7 +17,7 @@ await story(async (test) => {
   // In the other window: redrive one dead letter of a group.
   const page = await test.open("/ui");
   const main = page.getByRole("main");
-  await page.getByRole("link", { name: "Dead letters", exact: true }).click();
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: /^Errors/ }).click();
   await main.getByRole("row").filter({ hasText: "SMTP_TIMEOUT" }).getByRole("link").first().click();
   await main.getByText("no answer from the relay after 30 s").first().waitFor();
   await main.getByRole("row").filter({ hasText: "send_invoice" }).first().getByRole("checkbox").check();

@@ -51,7 +51,7 @@ await story(async (test) => {
 
   // An operator can do it.
   await signIn(page, operator);
-  await page.getByRole("link", { name: "Queues", exact: true }).click();
+  await page.getByRole("link", { name: /^Queues/ }).click();
   await page.getByRole("row", { name: /mail/ }).getByRole("button", { name: "Pause" }).click();
   await page.getByRole("status").filter({ hasText: "mail" }).waitFor();
   await page.getByRole("row", { name: /mail/ }).getByRole("button", { name: "Resume" }).waitFor();
@@ -59,7 +59,7 @@ await story(async (test) => {
   // The chosen theme applies to every page, independent of the system's.
   await page.getByRole("combobox", { name: "Theme" }).selectOption("Dark");
   await page.locator("html[data-theme=dark]").waitFor();
-  await page.getByRole("link", { name: "Workers", exact: true }).click();
+  await page.getByRole("link", { name: /^Workers/ }).click();
   await page.getByRole("heading", { level: 1, name: "Workers" }).waitFor();
   assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
 });

@@ -91,7 +91,7 @@ class StoryTest {
   }
 
   /** Opens a page in a new window without cookies. */
-  async open(path, { key, theme = "light", phone = false, width, javascript = true } = {}) {
+  async open(path, { key, theme = "light", phone = false, width, javascript = true, timezone = "UTC" } = {}) {
     const viewport = width ? { width, height: 800 } : phone ? { width: 390, height: 844 } : { width: 1280, height: 800 };
     const context = await this.#browser.newContext({
       viewport,
@@ -101,7 +101,7 @@ class StoryTest {
       // Animations would move what is clicked or pictured.
       reducedMotion: "reduce",
       locale: "en-GB",
-      timezoneId: "UTC",
+      timezoneId: timezone,
     });
     context.setDefaultTimeout(TIME_LIMIT);
     context.setDefaultNavigationTimeout(TIME_LIMIT);

@@ -9,7 +9,8 @@ await story(async (test) => {
   const running = (await api(admin).get("/api/jobs?state=running&type=send_invoice")).jobs[0];
   const dead = (await api(admin).get("/api/dead-letters?limit=1")).dead_letters[0].job_id;
 
-  for (const path of [`/ui/jobs/${running.id}`, `/ui/jobs/${dead}`, "/ui/dead-letters", "/ui/jobs", "/ui/queues"]) {
+  for (const path of [`/ui/jobs/${running.id}`, `/ui/jobs/${dead}`, "/ui/errors", "/ui/errors?code=SMTP_TIMEOUT", "/ui/jobs", "/ui/queues",
+    "/ui/schedules", "/ui/schedules/nightly", "/ui/webhooks", "/ui/webhooks/billing", "/ui/accounts/grace", "/ui/resources"]) {
     await page.goto(test.url + path);
     const buttons = main.locator("form[method=post] button");
     for (const button of await buttons.all()) {

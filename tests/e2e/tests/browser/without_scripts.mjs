@@ -7,7 +7,7 @@ await story(async (test) => {
   const main = page.getByRole("main");
 
   // From the first page to a queue, pause and resume.
-  await page.getByRole("link", { name: "Queues", exact: true }).click();
+  await page.getByRole("link", { name: /^Queues/ }).click();
   await page.getByRole("row", { name: /mail/ }).getByRole("button", { name: "Pause" }).click();
   await page.getByRole("status").filter({ hasText: /mail/ }).waitFor();
   await page.getByRole("row", { name: /mail/ }).getByRole("button", { name: "Resume" }).click();
@@ -22,6 +22,33 @@ await story(async (test) => {
   await main.getByRole("button", { name: /^cancel/i }).first().click();
   await main.getByText("cancelled").first().waitFor();
   assert.equal((await api().get(`/api/jobs/${id}`)).state, "cancelled");
+
+  // A schedule is edited, run and paused; what a person has to decide is decided with a comment.
+  await page.getByRole("link", { name: /^Schedules/ }).click();
+  await page.getByRole("link", { name: "nightly" }).click();
+  await main.getByText("Edit", { exact: true }).click();
+  await main.getByLabel("Cron").fill("0 4 * * *");
+  await main.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("status").filter({ hasText: "is changed" }).waitFor();
+  await main.getByRole("button", { name: "Pause" }).click();
+  await main.getByRole("button", { name: "Resume" }).waitFor();
+  await main.getByRole("button", { name: "Run now" }).click();
+  await page.getByRole("heading", { level: 1, name: /nightly_report/ }).waitFor();
+  assert.equal((await api().get("/api/schedules/nightly")).cron, "0 4 * * *");
+  const review = (await api().get("/api/jobs?state=in_review")).jobs[0];
+  await page.goto(`${test.url}/ui/jobs/${review.id}`);
+  await main.getByText("the lighthouse is dark").first().waitFor();
+  await main.getByLabel("Comment").fill("more polite, please");
+  await main.getByRole("button", { name: "Decline" }).click();
+  await main.getByText("more polite, please").first().waitFor({ state: "attached" });
+  assert.equal((await api().get(`/api/jobs/${review.id}`)).state, "rejected");
+
+  // The audit log shows who did it.
+  await page.getByRole("link", { name: /^Audit/ }).click();
+  await main.getByLabel("Action").fill("schedule_run");
+  await main.getByRole("button", { name: "Filter" }).click();
+  await main.getByRole("row").filter({ hasText: "nightly" }).waitFor();
+  assert.equal(await main.locator("tbody tr").count(), 1);
 
   // The chosen theme is kept.
   await page.getByRole("combobox", { name: "Theme" }).selectOption("Dark");

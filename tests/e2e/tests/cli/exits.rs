@@ -50,6 +50,8 @@ fn refusals() {
     let new = ["job", "create", "paid", "--user", "poor", "-p", r#"{"prompt": "x"}"#];
     let (_, no_credits) = server.outputs(6, &new);
     assert!(no_credits.contains("tenure account grant"), "{no_credits}");
+    let (_, stale) = server.outputs(6, &["job", "edit", &id, "--priority", "1", "--if-match", "9"]);
+    assert!(stale.starts_with("tenure: precondition_failed: "), "{stale}");
 }
 
 #[test]

@@ -7,18 +7,20 @@ use tenure_e2e::{Signal, tenure};
 
 use crate::start_server;
 
-/// Commands that need no server.
-const LOCAL: &str = "lifecycle, lifecycle check, lifecycle show, lifecycle list, lifecycle diff, verify, config, \
-     completions, man";
+/// Commands that need no server. `mcp` ends with its input, which is empty here.
+const LOCAL: &str = "lifecycle, lifecycle check, lifecycle show, lifecycle list, lifecycle diff, verify, backup, \
+     restore, config, config check, doctor, completions, man, mcp, intake, intake install, \
+     test-server";
 
 /// Commands that need a server, by the state of the job in their examples.
 const REMOTE: &[(JobState, &str)] = &[
     (
         JobState::None,
-        ", run, events, job create, job list, dead list, queue, queue list, queue pause, queue resume, worker, \
+        ", lifecycle what-if, run, events, job create, job list, dead list, queue, queue list, queue pause, queue resume, resource, \
+         resource list, resource get, resource set, resource reset, resource pause, resource resume, worker, \
          worker list, account, account get, account grant, account erase, schedule, schedule list, schedule create, \
-         schedule pause, schedule resume, schedule delete, webhook, webhook list, webhook create, \
-         webhook enable, webhook delete",
+         schedule replace, schedule run, schedule pause, schedule resume, schedule delete, webhook, webhook list, \
+         webhook create, webhook disable, webhook replay, webhook enable, webhook delete",
     ),
     (
         JobState::Queued,
@@ -115,6 +117,7 @@ fn every_command_has_a_test() {
 async fn every_example_works_without_a_server() {
     let folder = Folder::new();
     folder.write("tenure.toml", "[types.hello]\nlifecycle = \"so1\"\n");
+    folder.write("viewer.key", "tn_key");
     drop(tenure_store::Store::open(&folder.path().join("tenure-data")).await.unwrap());
     for example in LOCAL.split(", ").flat_map(examples) {
         run_example(&example, shell(&example).current_dir(folder.path()));
@@ -125,6 +128,7 @@ async fn every_example_works_without_a_server() {
 fn every_example_works_with_a_server() {
     let server = start_server();
     std::fs::write(server.path().join("payload.json"), "{}").unwrap();
+    server.copy_lifecycle("engine.toml");
     let _worker = server.work(&["hello", "resize", "import", "--", "true"]);
     for (job, command) in REMOTE.iter().flat_map(|(job, list)| list.split(", ").map(move |name| (job, name)))
     {

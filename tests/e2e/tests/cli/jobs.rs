@@ -1,11 +1,23 @@
 //! `tenure job`, `explain` and `events`.
 
 use serde_json::{Value, json};
-use tenure_e2e::cli::{expect_exit, transcript, wait_for_output};
+use tenure_e2e::cli::{CliServer, expect_exit, transcript, wait_for_output};
 use tenure_e2e::terminal::Terminal;
 use tenure_e2e::{assert_fields, tenure};
 
 use crate::start_server;
+
+#[test]
+fn jobs_are_listed_by_a_query() {
+    let server = start_server();
+    let id = server.create(&["hello", "-p", r#"{"order": {"no": 42}}"#, "--user", "ada"]);
+    server.create(&["hello", "-p", r#"{"order": {"no": 43}}"#]);
+    let query = ["job", "list", "state:queued,failed", "payload.order.no:42", "since:1h", "-o", "name"];
+    assert_eq!(server.run_ok(&query), format!("{id}\n"));
+    let refused = server.run(&["job", "list", "colour:red"]);
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is not a key of the query"), "{refused:?}");
+}
 
 #[test]
 fn a_job_is_created_listed_shown_and_cancelled() {
@@ -215,4 +227,16 @@ fn the_journal_is_read_and_followed() {
     assert_eq!(line["job_id"], json!(second), "it begins at the end");
     let told = server.json(&["job", "events", &second]);
     assert_eq!(line, told["events"][0], "live and stored are the same");
+}
+
+#[test]
+fn a_long_list_is_continued_with_its_filters() {
+    let server = CliServer::start(&[]);
+    let ids: Vec<String> = ["a", "b", "a", "b"].iter().map(|kind| server.create(&[kind])).collect();
+    let list = ["job", "list", "--type", "a", "-n", "1", "-o", "name"];
+    let (first, hint) = server.outputs(0, &list);
+    assert_eq!(first.trim(), ids[2]);
+    let (_, cursor) = hint.trim().split_once("repeat this command with --cursor ").expect(&hint);
+    let next = [list.as_slice(), &["--cursor", cursor]].concat();
+    assert_eq!(server.run_ok(&next).trim(), ids[0], "the other type is left out");
 }

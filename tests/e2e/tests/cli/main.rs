@@ -6,18 +6,23 @@
     reason = "a test fails by a panic, and snapshots are written by a tool"
 )]
 
+mod backup;
 mod bench;
 mod dev;
+mod doctor;
 mod exits;
 mod help;
 mod hostile_text;
 mod jobs;
 mod lifecycle;
+mod mcp;
 mod old_store;
 mod operators;
 mod runs;
+mod test_server;
 mod top;
 mod verify;
+mod what_if;
 mod work;
 
 use tenure_e2e::cli::CliServer;

@@ -55,3 +55,36 @@ fn a_worker_fails_a_job_that_it_cannot_read_and_runs_the_others() {
     let job: serde_json::Value = serde_json::from_str(&shown.replace("1e400", "0")).unwrap();
     assert_fields(&job, json!({ "attempt": 1, "/error/code": "BAD_PAYLOAD", "/error/class": "permanent" }));
 }
+
+/// A server on a store that an earlier version has written, without that version's key.
+fn start_on_earlier_store() -> CliServer {
+    let mut server = CliServer::start(&[]);
+    server.stop();
+    let data = server.path().join("data");
+    std::fs::remove_dir_all(&data).unwrap();
+    std::fs::create_dir(&data).unwrap();
+    let file = rusqlite::Connection::open(data.join("tenure.db")).unwrap();
+    file.execute_batch(include_str!("../../../../crates/store/tests/earlier/sqlite.dump")).unwrap();
+    file.execute("delete from api_keys", []).unwrap();
+    drop(file);
+    server.start_again();
+    server
+}
+
+#[test]
+fn a_server_of_this_version_continues_the_work_of_an_earlier_one() {
+    let server = start_on_earlier_store();
+    let data = server.path().join("data");
+    let verify = || server.outputs(0, &["verify", "--data", data.to_str().unwrap()]).1;
+    assert!(verify().contains("no difference"));
+    let waiting = server.run_ok(&["job", "list", "--queue", "q1", "--phase", "ready", "-o", "name"]);
+    assert_eq!(waiting.lines().count(), 6);
+    let _worker = server.work(&["distributed", "--", "true"]);
+    for id in waiting.lines() {
+        assert_eq!(server.wait(0, id)["state"], "succeeded");
+    }
+    let held = server.run_ok(&["job", "list", "--worker", "w9", "--phase", "active", "-o", "name"]);
+    assert_eq!(held.lines().count(), 4, "no lease was lost");
+    assert!(server.run_ok(&["schedule", "list"]).contains("nightly"));
+    assert!(verify().contains("no difference"));
+}

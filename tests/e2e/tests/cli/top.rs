@@ -143,5 +143,5 @@ fn without_a_terminal_it_prints_an_error() {
                    help: use `tenure job list` or `tenure events` in files and pipes\n";
     assert_eq!(server.outputs(2, &["top"]), (String::new(), message.to_owned()));
     let (stdout, stderr) = server.outputs(2, &["top", "jobs", "sate:failed"]);
-    assert!(format!("{stdout}{stderr}").contains("unknown filter \"sate\""), "{stderr}");
+    assert!(format!("{stdout}{stderr}").contains("`sate` is not a key of the query"), "{stderr}");
 }

@@ -152,7 +152,7 @@ async fn change_account_without_ledger(setup: &Setup) {
     };
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     let driver = tokio::spawn(connection);
-    client.batch_execute(CHANGE).await.unwrap();
+    client.batch_execute(&format!("set search_path = tenure; {CHANGE}")).await.unwrap();
     drop(client);
     driver.await.unwrap().ok();
 }

@@ -1,9 +1,13 @@
 //! Pages and forms of the dashboard, without a browser.
 
-mod dead_letters;
+mod automations;
+mod commands;
+mod errors;
 mod job;
 mod jobs;
 mod sessions;
+mod time_ranges;
+mod users;
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,7 @@
 mod actions;
 mod batch;
 mod create;
+mod query;
 mod read;
 
 use serde_json::Value;

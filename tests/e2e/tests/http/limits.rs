@@ -195,7 +195,7 @@ fn a_page_of_large_dead_letters_has_fewer_rows_and_a_cursor() {
             let redriven =
                 server.post_ok("/api/dead-letters/redrive", &json!({ "filter": { "type": "a" } })).await;
             assert_eq!(redriven["redriven"], 24, "every page is redriven");
-            server.get("/ui/dead-letters").await;
+            server.get("/ui/errors").await;
         },
     );
 }

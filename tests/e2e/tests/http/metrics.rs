@@ -9,9 +9,12 @@ use serde_json::json;
 use tenure_e2e::*;
 
 const CONFIG: &str = r#"
+[resources.api]
+running = 100
 [types.greet]
 lifecycle = "distributed"
 queue = "greetings"
+uses = ["api"]
 [types."*"]
 lifecycle = "distributed"
 "#;
@@ -93,7 +96,7 @@ fn served(text: &str) -> BTreeMap<String, (String, BTreeSet<String>)> {
         } else if let Some((_, labels)) = line.split_once('{') {
             // A name ends with `="`, and stands at the beginning or after a comma.
             let names = labels.split("=\"").filter_map(|part| part.rsplit([',', '"']).next());
-            let known = "category class from le lifecycle method queue result route state status store to type version webhook";
+            let known = "category class code database from le lifecycle method queue resource result route state status store to type version webhook";
             let names = names.filter(|name| known.split(' ').any(|known| known == *name) && *name != "le");
             metrics.get_mut(&current).unwrap().1.extend(names.map(str::to_owned));
         }

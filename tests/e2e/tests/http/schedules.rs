@@ -51,6 +51,74 @@ fn a_schedule_is_created_listed_paused_and_deleted() {
 }
 
 #[test]
+fn a_schedule_is_replaced_and_its_history_stays() {
+    on_both_stores(async |server| {
+        let created = server.post("/api/schedules", &nightly()).await.expect(201);
+        server.post("/api/schedules/nightly/run", &json!({})).await.expect(202);
+        let job = server.rows("/api/jobs").await.remove(0);
+        let body =
+            json!({ "cron": "0 4 * * *", "job": { "type": "report", "priority": 3 }, "overlap": "skip" });
+        let replaced = server.request("PUT", "/api/schedules/nightly").json(&body).send().await.expect(200);
+        assert_fields(&replaced, json!({ "cron": "0 4 * * *", "timezone": "UTC", "overlap": "skip" }));
+        assert_fields(&replaced, json!({ "/job/type": "report", "/job/priority": 3, "last_job": job["id"] }));
+        assert_eq!(replaced["created_at"], created["created_at"]);
+        assert_ne!(replaced["next_at"], created["next_at"]);
+        assert_eq!(server.read("/api/schedules/nightly").await, replaced);
+        // A paused schedule stays paused.
+        server.post_ok("/api/schedules/nightly/pause", &json!({})).await;
+        let again = server.request("PUT", "/api/schedules/nightly").json(&nightly()).send().await.expect(200);
+        assert_fields(&again, json!({ "paused": true, "next_at": null, "cron": "30 2 * * *" }));
+
+        let put = async |path: &str, change: Value| {
+            server.request("PUT", path).json(&merged(body.clone(), &change)).send().await
+        };
+        put("/api/schedules/other", json!({})).await.problem(404, "not_found");
+        put("/api/schedules/nightly", json!({ "id": "b" })).await.problem_at(400, "malformed", "#/id");
+        put("/api/schedules/nightly", json!({ "cron": "0 0 30 2 *" })).await.problem_at(
+            422,
+            "validation_failed",
+            "#/cron",
+        );
+        assert_eq!(server.read("/api/schedules/nightly").await["cron"], "30 2 * * *");
+    });
+}
+
+#[test]
+fn a_schedule_runs_now_and_keeps_its_times() {
+    on_both_stores(async |server| {
+        let created = server.post("/api/schedules", &merged(nightly(), &json!({ "overlap": "skip" }))).await;
+        let created = created.expect(201);
+        let run = server.post_keyed("k", "/api/schedules/nightly/run", &json!({})).await;
+        let job = run.expect(202);
+        assert_fields(&job, json!({ "type": "index", "state": "queued" }));
+        assert!(job["correlation_id"].as_str().is_some_and(|it| it.starts_with("nightly@")), "{job}");
+        assert_eq!(server.events(&job).await[0]["actor"], "admin:open");
+        let schedule = server.read("/api/schedules/nightly").await;
+        assert_eq!((&schedule["last_job"], &schedule["next_at"]), (&job["id"], &created["next_at"]));
+        assert_eq!(schedule["last_at"], Value::Null);
+        // The same key answers the same job; for another schedule it is another request.
+        let again = server.post_keyed("k", "/api/schedules/nightly/run", &json!({})).await;
+        assert_eq!(again.expect_replay()["id"], job["id"]);
+        server.post("/api/schedules", &merged(nightly(), &json!({ "id": "other" }))).await.expect(201);
+        server
+            .post_keyed("k", "/api/schedules/other/run", &json!({}))
+            .await
+            .problem(422, "idempotency_mismatch");
+        // It does not overlap.
+        let refused = server.post("/api/schedules/nightly/run", &json!({})).await;
+        refused.problem(422, "validation_failed");
+        let claimed = server.claim_one().await;
+        server.succeed(&claimed).await;
+        // A paused schedule can be run, too.
+        server.post_ok("/api/schedules/nightly/pause", &json!({})).await;
+        server.post("/api/schedules/nightly/run", &json!({})).await.expect(202);
+        server.post("/api/schedules/gone/run", &json!({})).await.problem(404, "not_found");
+        let ran = server.rows("/api/audit").await.into_iter().filter(|line| line["action"] == "schedule_run");
+        assert_eq!(ran.map(|line| line["reason"].clone()).collect::<Vec<_>>(), ["nightly", "nightly"]);
+    });
+}
+
+#[test]
 fn creating_a_schedule_is_idempotent_with_a_key() {
     on_both_stores(async |server| {
         let ask = async |cron: &str| {
@@ -111,7 +179,7 @@ async fn put_back(server: &Server, minutes: i64) -> Timestamp {
     };
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     let driver = tokio::spawn(connection);
-    client.batch_execute("begin").await.unwrap();
+    client.batch_execute("begin; set local search_path = tenure").await.unwrap();
     let row = client.query_one("select body from orders for update", &[]).await.unwrap();
     let (back, body) = moved(row.get(0));
     client.execute("update orders set due_at = $1, body = $2", &[&back.0, &body]).await.unwrap();

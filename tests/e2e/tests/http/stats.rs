@@ -76,16 +76,73 @@ fn an_attention_item_stays_until_it_is_resolved() {
         server.post_ok("/api/queues/default/pause", &json!({})).await;
         server.create(json!({ "type": "a" })).await;
         let matters = |stats: &Value| column(&stats["attention"], "what");
-        let both_matter = |stats: &Value| matters(stats).starts_with(&BOTH.map(Value::from));
+        let both_matter = |stats: &Value| {
+            let is_explained = find_row(stats, "queues", |queue| queue["paused_by"].is_string()).is_some();
+            matters(stats).starts_with(&BOTH.map(Value::from)) && is_explained
+        };
         let now = once(&server, "both matter", both_matter).await;
-        assert_fields(&now["attention"][0], json!({ "text": "1 dead letter", "link": "/ui/dead-letters" }));
+        assert_fields(
+            &now["attention"][0],
+            json!({ "text": "1 dead letter", "link": "/ui/errors", "severity": "warning" }),
+        );
         assert!(now["attention"][0]["since"].is_string());
-        assert_eq!(now["attention"][1]["text"], "queue default is paused, with 1 ready job");
+        let paused = now["attention"][1]["text"].as_str().unwrap();
+        assert!(
+            paused.starts_with("queue default is paused by ") && paused.ends_with(", with 1 ready job"),
+            "{paused}"
+        );
+        let queue = find(&now["queues"], "name", "default");
+        assert_fields(queue, json!({ "paused": true, "ready": 1, "drains_in_ms": null }));
+        assert!(queue["paused_since"].is_string() && queue["paused_by"].is_string(), "{queue}");
         server.post_ok("/api/queues/default/resume", &json!({})).await;
         let dismiss = format!("/api/dead-letters/{}/dismiss", id(&job));
         server.post_ok(&dismiss, &json!({ "reason": "known" })).await;
         let is_settled = |what: &Value| !BOTH.iter().any(|other| what == other);
         once(&server, "neither matters", |stats| matters(stats).iter().all(is_settled)).await;
+    });
+}
+
+#[test]
+fn figures_are_by_real_type_and_a_failing_type_needs_attention() {
+    on_both_stores(async |server| {
+        for _ in 0..3 {
+            server.create_finished(json!({ "type": "good" })).await;
+            let job = server.create_claimed(json!({ "type": "bad", "user_id": "ada" })).await;
+            let error = json!({ "code": "NO_INK", "message": "tank 7 is empty", "class": "permanent" });
+            server.report_ok(&job, "fail", json!({ "error": error })).await;
+        }
+        let job = server.create_claimed(json!({ "type": "good" })).await;
+        server.report_ok(&job, "fail", json!({ "error": { "code": "SLOW", "message": "again" } })).await;
+        let is_reported = |stats: &Value| {
+            find_row(stats, "attention", |row| row["what"] == "failing_type").is_some()
+                && hour(stats, "failed") == 4
+        };
+        let now = once(&server, "the type is reported", is_reported).await;
+        let matter = find(&now["attention"], "what", "failing_type");
+        let text = "100.0 % of the jobs of type bad failed in the last hour: 3 of 3, mostly NO_INK";
+        assert_fields(matter, json!({ "text": text, "severity": "critical", "link": "/ui/errors?type=bad" }));
+        assert_eq!(
+            (hour(&now, "succeeded"), hour(&now, "failed_jobs")),
+            (3, 3),
+            "the retried attempt is no failed job"
+        );
+        let bad = find(&now["by_type"], "type", "bad");
+        assert_fields(
+            bad,
+            json!({ "finished": 3, "failed_jobs": 3, "failed_attempts": 3, "failure_rate": 1.0 }),
+        );
+        let good = find(&now["by_type"], "type", "good");
+        assert_fields(
+            good,
+            json!({ "succeeded": 3, "failed_jobs": 0, "failed_attempts": 1, "failure_rate": 0.0 }),
+        );
+        assert!(good["wait_ms"]["p95"].is_u64() && good["run_ms"]["p99"].is_u64(), "{good}");
+        let error = find(&now["errors"], "code", "NO_INK");
+        assert_fields(
+            error,
+            json!({ "signature": "tank # is empty", "types": ["bad"], "users": ["ada"], "count": 3, "retried": 0 }),
+        );
+        assert_eq!(find(&now["errors"], "code", "SLOW")["retried"], 1);
     });
 }
 

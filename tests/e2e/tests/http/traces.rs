@@ -95,3 +95,20 @@ async fn without_an_endpoint_a_worker_gets_the_context_of_the_job() {
     request.json(&json!({ "type": "a" })).send().await.expect(202);
     assert_eq!(server.claim_next().await["traceparent"], given);
 }
+
+#[tokio::test]
+async fn no_span_has_a_stream_token() {
+    let (collector, endpoint) = Collector::start().await;
+    let mut server = Server::with(&format!("[otel]\nendpoint = \"{endpoint}\"\n"), Store::Sqlite).await;
+    let job = server.create(json!({ "type": "a" })).await;
+    let created = server.call(&job, "stream-token", &json!({})).await.expect(201);
+    let token = created["token"].as_str().unwrap();
+    let mut stream = server.stream(&format!("{}?token={token}", path(&job, "stream")), None).await;
+    server.call_ok(&job, "cancel", &json!({})).await;
+    assert_eq!(stream.next().await.expect("the final status").event, "status");
+    server.get(&format!("/api/jobs?token={token}")).await.problem(400, "malformed");
+    // The rest is sent before the process ends.
+    server.terminate().await;
+    assert!(collector.count(b"/api/jobs/{id}/stream-token") > 0, "requests are traced");
+    assert_eq!(collector.count(token.strip_prefix("tns_").unwrap().as_bytes()), 0);
+}

@@ -298,6 +298,50 @@ fn a_failing_webhook_is_disabled_and_continues_when_enabled() {
 }
 
 #[test]
+fn a_disabled_webhook_waits_and_a_replay_sends_again() {
+    on_both_stores_with_config(QUICK, async |server| {
+        let receiver = Receiver::start().await;
+        webhook(&server, &receiver.url, json!({ "event": "job_succeeded" })).await;
+        let first = server.create_finished(json!({ "type": "a" })).await;
+        eventually("it comes", async || receiver.got().len() == 1).await;
+        let has_sent = async || server.read("/api/webhooks/h").await["last_status"] == 204;
+        eventually("it is stored", has_sent).await;
+
+        let disabled = server.post_ok("/api/webhooks/h/disable", &json!({})).await;
+        assert!(disabled["disabled_at"].is_string(), "{disabled}");
+        assert_eq!(server.post_ok("/api/webhooks/h/disable", &json!({})).await, disabled);
+        let second = server.create_finished(json!({ "type": "a" })).await;
+        // A replay of a disabled webhook waits, too. Its position is before the first event.
+        let replay = async |body: Value| server.post("/api/webhooks/h/replay", &body).await;
+        let replayed = replay(json!({ "since": "1h" })).await.expect(200);
+        assert_fields(&replayed, json!({ "position": 0, "disabled_at": disabled["disabled_at"] }));
+        for body in [json!({}), json!({ "since": "1h", "after": 1 }), json!({ "since": "soon" })] {
+            replay(body).await.problem(400, "malformed");
+        }
+        replay(json!({ "after": 0 })).await.problem_at(422, "validation_failed", "#/after");
+        // The node that has the lease may send one more event before it notices.
+        assert!(receiver.got().len() <= 2, "{:?}", receiver.ids());
+        server.post_ok("/api/webhooks/h/enable", &json!({})).await;
+        let all = [last_event(&first), last_event(&second)];
+        eventually("all are sent", async || receiver.got().len() >= 3 && receiver.ids().ends_with(&all))
+            .await;
+        let sent = receiver.ids();
+        assert!(sent.len() <= 4 && sent[0] == all[0], "{sent:?}");
+
+        // One that is active sends them again at once.
+        let has_passed = async || server.read("/api/webhooks/h").await["position"].as_u64() > Some(5);
+        eventually("the position is stored", has_passed).await;
+        replay(json!({ "since": "1h" })).await.expect(200);
+        let has_repeated = async || receiver.got().len() >= sent.len() + 2 && receiver.ids().ends_with(&all);
+        eventually("all are sent again", has_repeated).await;
+        server.post("/api/webhooks/gone/replay", &json!({ "after": 0 })).await.problem(404, "not_found");
+        server.post("/api/webhooks/gone/disable", &json!({})).await.problem(404, "not_found");
+        let did = ["webhook_create", "webhook_disable", "webhook_replay", "webhook_enable", "webhook_replay"];
+        assert_eq!(server.column("/api/audit", "action").await, did);
+    });
+}
+
+#[test]
 fn a_slow_receiver_does_not_delay_others() {
     on_both_stores(async |server| {
         let receiver = Receiver::start().await;

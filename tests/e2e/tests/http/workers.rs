@@ -243,3 +243,28 @@ fn workers_are_listed_with_what_they_hold() {
         assert!(server.column("/api/workers", "holds").await.iter().all(|holds| *holds == json!([])));
     });
 }
+
+#[test]
+fn a_worker_says_its_slots_host_and_version() {
+    on_both_stores(async |server: Server| {
+        for _ in 0..2 {
+            server.create(json!({ "type": "a" })).await;
+        }
+        let claim = async |worker: &str, about: &str| {
+            let claim = server.request("POST", "/api/claims").header("tenure-worker", about);
+            let body = json!({ "worker": worker, "types": ["a", "b"], "max": 1, "start": true });
+            claim.json(&body).send().await.expect(200)
+        };
+        claim("w1", "slots=8; host=\"gpu-1\"; version=\"1.2.0\"; colour=red").await;
+        claim("w2", "nonsense; slots=many; host=\"\u{e4}\"").await;
+        let page = server.read("/api/workers").await;
+        let worker = |name: &str| find(&page["workers"], "name", name);
+        let said = json!({ "slots": 8, "host": "gpu-1", "version": "1.2.0", "types": ["a", "b"], "status": "online" });
+        assert_fields(worker("w1"), said);
+        assert_fields(worker("w2"), json!({ "slots": null, "version": null, "status": "online" }));
+        let page = server.request("GET", "/ui/workers").header("accept", "text/html").send().await.text;
+        for piece in ["busy 1 of 8", "busy 1<", "gpu-1", "1.2.0", "<strong>2</strong> online"] {
+            assert!(page.contains(piece), "{piece} is not in {page}");
+        }
+    });
+}

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use tenure_e2e::socket::{Language, SocketClient, engine, engine_count, front_end, lease_of, lease_with};
-use tenure_e2e::{Server, Store, eventually};
+use tenure_e2e::{Server, Store, eventually, http_client};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::engines::{TYPES, becomes};
 
@@ -133,4 +134,64 @@ async fn a_crashed_node_does_not_block_its_engines() {
     after.report("job_complete", lease_of(&dispatch)).await;
     becomes(&there, &job, "succeeded").await;
     there.setup().verify();
+}
+
+/// Starts a load balancer that passes each new connection to the next of these nodes; its address.
+async fn balancer(nodes: [&Server; 2]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let nodes = nodes.map(|node| node.address().to_owned());
+    tokio::spawn(async move {
+        for node in nodes.iter().cycle() {
+            let Ok((mut client, _)) = listener.accept().await else { return };
+            let node = node.clone();
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(node).await?;
+                tokio::io::copy_bidirectional(&mut client, &mut server).await
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn behind_a_load_balancer_web_sockets_work_and_polling_needs_sticky_sessions() {
+    let here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let balancer = balancer([&here, &there]).await;
+    let connected = async |namespace: &str, auth| {
+        let mut client = SocketClient::new(Language::JavaScript);
+        client.connect_to(&balancer, namespace, &auth, &["websocket"]);
+        client.connected().await;
+        client
+    };
+    let one = connected("/engine", json!({ "engineId": "e1", "jobTypes": ["scene"] })).await;
+    let other = connected("/engine", json!({ "engineId": "e2", "jobTypes": ["scene"] })).await;
+    let mut front = connected("/jobs", json!({})).await;
+    assert_eq!((engine_count(&here).await, engine_count(&there).await), (1, 1), "each node has one engine");
+    let jobs = [here.create(json!({ "type": "scene" })).await, here.create(json!({ "type": "scene" })).await];
+    for mut engine in [one, other] {
+        let dispatch = engine.event("job_dispatch").await;
+        engine.report("job_ack", lease_of(&dispatch)).await;
+        engine.report("job_complete", lease_of(&dispatch)).await;
+    }
+    for job in &jobs {
+        becomes(&there, job, "completed").await;
+    }
+    front.event("JOB_COMPLETED").await;
+    front.event("JOB_COMPLETED").await;
+    // With polling, each request is another connection; only one node knows the session.
+    let client = http_client().pool_max_idle_per_host(0).build().unwrap();
+    let path = "/socket.io/?EIO=4&transport=polling";
+    let opened = client.get(format!("{balancer}{path}")).send().await.unwrap().text().await.unwrap();
+    let (_, rest) = opened.split_once("\"sid\":\"").unwrap();
+    let session = format!("{path}&sid={}", rest.split('"').next().unwrap());
+    let handshake = async |address: &str| {
+        let sent = client.post(format!("{address}{session}")).body("40/jobs,{}").send().await;
+        sent.unwrap().status().as_u16()
+    };
+    assert_eq!(handshake(&balancer).await, 400, "the other node got it");
+    let mut directly = [handshake(here.url()).await, handshake(there.url()).await];
+    directly.sort_unstable();
+    assert_eq!(directly, [200, 400]);
 }

@@ -79,7 +79,7 @@ fn dead_letters_workers_and_the_journal_are_rows() {
     }] }));
     check(&it, &expect_file!["screens/dead_letters.txt"]);
     it.press("4").answer(json!({ "workers": [
-        { "name": "w1", "seen_at": ago(5), "holds": [{ "job_id": id(1) }] }, { "name": "w2", "seen_at": ago(9), "holds": [] },
+        { "name": "w1", "status": "online", "seen_at": ago(5), "holds": [{ "job_id": id(1) }] }, { "name": "w2", "status": "lost", "seen_at": ago(9), "holds": [] },
     ] }));
     check(&it, &expect_file!["screens/workers.txt"]);
     let event = |seq: u32, kind: &str, from: Option<&str>, to: &str| {
@@ -104,6 +104,18 @@ fn failures_and_empty_pages_have_messages() {
     check(&it, &expect_file!["screens/refused.txt"]);
     it.press("3p").answer(json!({ "dead_letters": [] }));
     check(&it, &expect_file!["screens/empty.txt"]);
+}
+
+#[test]
+fn matters_that_do_not_fit_are_counted() {
+    let mut it = driven(View::Map, "", (100, 24));
+    let mut answer = map_of("distributed");
+    let matters: Vec<_> =
+        (1..=6).map(|n| json!({ "what": "webhook", "text": format!("matter {n}") })).collect();
+    answer["stats"]["attention"] = json!(matters);
+    it.answer(answer);
+    let screen = it.screen();
+    assert!(screen.contains("! matter 3\n  +3 more") && !screen.contains("matter 4"), "{screen}");
 }
 
 #[test]

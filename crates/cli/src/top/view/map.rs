@@ -21,8 +21,13 @@ const DIAGRAM_MIN: u16 = 6;
 
 pub(super) fn draw(frame: &mut Frame, area: Rect, map: &LifecycleMap, colours: Colours) {
     let mut above = vec![lifecycles(map, colours)];
-    let notes = map.attention().chain(map.refusal.clone());
-    above.extend(notes.take(ATTENTION_MAX).map(|note| Line::styled(format!("! {note}"), colours.bad())));
+    let notes: Vec<String> = map.attention().chain(map.refusal.clone()).collect();
+    let shown = notes.iter().take(ATTENTION_MAX);
+    above.extend(shown.map(|note| Line::styled(format!("! {note}"), colours.bad())));
+    if notes.len() > ATTENTION_MAX {
+        let more = format!("  +{} more; the dashboard lists all", notes.len() - ATTENTION_MAX);
+        above.push(Line::styled(more, colours.bad()));
+    }
     let lines = above.len() as u16;
     let [head, rest] = Layout::vertical([Constraint::Length(lines), Constraint::Min(0)]).areas(area);
     frame.render_widget(Paragraph::new(above), head);

@@ -6,8 +6,9 @@ use super::super::parse::{Draft, DraftTransition};
 use super::{Edge, Machine, Origin, event_name};
 use crate::text::{did_you_mean, list};
 
-/// Events that no rule produces: telemetry, and the note after compensation. APIs may name them in either case.
-const OTHER_EVENTS: [&str; 4] = ["job_progress", "job_heartbeat", "job_lease_renewed", "job_compensated"];
+/// Events that no rule produces: telemetry, and notes. APIs may name them in either case.
+const OTHER_EVENTS: [&str; 5] =
+    ["job_progress", "job_heartbeat", "job_lease_renewed", "job_compensated", "job_refused"];
 
 /// Resolves every name, and reports each one that does not exist.
 pub(super) fn resolve<'d>(draft: &'d Draft, flaws: &mut Flaws<'_>) -> Machine<'d> {

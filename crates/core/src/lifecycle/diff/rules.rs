@@ -51,15 +51,14 @@ fn removed(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle, rule: &Ru
     if phase(old) != phase(new) || new.has_rule(from.as_str(), &rule.on) {
         return;
     }
-    change.blocks = match rule.on {
-        Trigger::Due => {
-            Some(format!("the due time of a live job in `{from}` may be set, and would have no rule"))
-        }
-        _ if phase(old).is_some_and(Phase::is_leased) && REPORTS.contains(&rule.on) => {
-            Some(format!("a worker that holds a live job in `{from}` may still report `{}`", rule.on))
-        }
-        _ => None,
-    };
+    let is_report = phase(old).is_some_and(Phase::is_leased) && REPORTS.contains(&rule.on);
+    if rule.on == Trigger::Due {
+        let why = format!("the due time of a live job in `{from}` may be set, and would have no rule");
+        change.block(from, why);
+    } else if is_report {
+        let why = format!("a worker that holds a live job in `{from}` may still report `{}`", rule.on);
+        change.block(from, why);
+    }
 }
 
 /// A due time is set on entry, so jobs that are already in the state have none.
@@ -69,8 +68,10 @@ fn due(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle) {
         let both_wait = old.state(name).is_some_and(|was| was.phase == Phase::Waiting);
         let begins = new.has_rule(name, &Trigger::Due) && !old.has_rule(name, &Trigger::Due);
         if both_wait && begins && state.timeout == Timeout::Unset {
-            changes.add(ChangeKind::Changed, format!("state `{name}`"), "has a due time").blocks =
-                Some(format!("a live job in `{name}` has no due time, so nothing would end its wait"));
+            let why = format!("a live job in `{name}` has no due time, so nothing would end its wait");
+            changes
+                .add(ChangeKind::Changed, format!("state `{name}`"), "has a due time")
+                .block(&state.name, why);
         }
     }
 }

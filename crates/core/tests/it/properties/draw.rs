@@ -179,7 +179,10 @@ impl Draw {
     /// One job in three has one of two unique keys.
     fn flow(&self) -> FlowKeys {
         let key = ["a", "b"][usize::from(self.which[3] % 2)];
-        FlowKeys { unique: Some(key.into()).filter(|_| self.which[0].is_multiple_of(3)) }
+        FlowKeys {
+            unique: Some(key.into()).filter(|_| self.which[0].is_multiple_of(3)),
+            ..FlowKeys::default()
+        }
     }
 
     fn amendment(&self, world: &World, job: &Job) -> Amend {
@@ -296,8 +299,8 @@ impl Draw {
             0..3 => Verb::Start,
             3 | 4 => Verb::Succeed { result: None, error: None },
             5 => Verb::Partial { result: None, error: Some(error) },
-            6 | 7 => Verb::Fail { error, retry_after: None },
-            8 => Verb::Release { checkpoint: None, delay: None },
+            6 | 7 => Verb::Fail { error, retry_after: None, pause: None },
+            8 => Verb::Release { checkpoint: None, delay: None, pause: None },
             9 => Verb::CancelConfirm { checkpoint: None, result: None },
             _ => Verb::Reject { reason: "unfit".to_owned() },
         };

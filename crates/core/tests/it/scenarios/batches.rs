@@ -1,4 +1,5 @@
-//! Commands of one batch see the changes of earlier ones, but claims choose from jobs that were ready before the batch.
+//! Commands of one batch see the changes of earlier ones. Claims choose from jobs that were ready before the batch, then from
+//! those that became ready in it.
 
 use crate::make::{a_claim, a_job, a_type, catalog, envelope, job_id};
 use crate::prelude::*;
@@ -66,11 +67,50 @@ fn a_queue_paused_in_the_batch_offers_no_jobs_after_it() {
 fn a_job_delayed_in_the_batch_is_not_claimed_in_it() {
     let mut world = world();
     world.submit(&create(1)).expect("the creation is valid");
-    let later = report(1, "w1", Verb::Release { checkpoint: None, delay: Some(Millis::seconds(9)) });
+    let later =
+        report(1, "w1", Verb::Release { checkpoint: None, delay: Some(Millis::seconds(9)), pause: None });
     let filter = ClaimFilter { types: Some(vec!["work".into()]), queues: None };
     let other = envelope("w2", Command::Claim(Claim { filter, ..a_claim("w2") }));
     let results = world.submit_all(&[claim("w1"), later, other]);
     assert_eq!((claimed(&results[0]), claimed(&results[2])), (1, 0));
+}
+
+/// A claim of `max` jobs; their numbers.
+fn taken(world: &mut World, mut batch: Vec<CommandEnvelope>, max: u32) -> Vec<JobId> {
+    batch.push(envelope("w1", Command::Claim(Claim { max, ..a_claim("w1") })));
+    match world.submit_all(&batch).pop() {
+        Some(Ok(CommandOutput::Claimed { jobs, .. })) => jobs.iter().map(|job| job.id()).collect(),
+        other => panic!("not the result of a claim: {other:?}"),
+    }
+}
+
+#[test]
+fn a_claim_takes_the_jobs_of_its_batch_after_those_that_were_ready_before() {
+    let mut world = world();
+    world.submit(&create(9)).expect("the creation is valid");
+    let urgent = |n| {
+        let create = Create { priority: Some(5), ..a_job(n, "work") };
+        envelope("ann", Command::Create(Box::new(create)))
+    };
+    let ids = |numbers: &[u128]| numbers.iter().map(|n| job_id(*n)).collect::<Vec<_>>();
+    assert_eq!(taken(&mut world, vec![create(1)], 1), ids(&[9]));
+    assert_eq!(taken(&mut world, vec![create(2), urgent(4), urgent(3)], 3), ids(&[1, 3, 4]));
+    let later = Create { when: When::In(Millis::seconds(1)), ..a_job(5, "work") };
+    let later = envelope("ann", Command::Create(Box::new(later)));
+    assert_eq!(taken(&mut world, vec![later], 10), ids(&[2]));
+    let paused = envelope("ann", Command::PauseQueue { queue: "default".into(), paused: true });
+    assert_eq!(taken(&mut world, vec![paused, create(6)], 10), []);
+}
+
+#[test]
+fn a_claim_takes_no_job_of_its_batch_while_another_may_come_first() {
+    let mut world = world();
+    world.submit_all(&[create(1), create(2)]);
+    // The other claim takes the only candidate of this one. Job 2 is not among its candidates, but comes before job 3.
+    let filter = ClaimFilter { types: Some(vec!["work".into()]), queues: None };
+    let other = envelope("w2", Command::Claim(Claim { filter, ..a_claim("w2") }));
+    assert_eq!(taken(&mut world, vec![create(3), other], 1), []);
+    assert_eq!(taken(&mut world, vec![], 3), [job_id(2), job_id(3)]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn world(among: Among, on_conflict: OnConflict) -> World {
 
 /// The `n`-th job, with the key `k` and its number as payload.
 fn keyed(n: u128) -> Create {
-    let flow = FlowKeys { unique: Some("k".into()) };
+    let flow = FlowKeys { unique: Some("k".into()), ..FlowKeys::default() };
     Create { payload: Json::of(&n), flow, ..a_job(n, "work") }
 }
 
@@ -72,7 +72,7 @@ fn a_creation_with_the_key_of_an_unfinished_job_is_refused_with_its_id() {
     create(&mut world, keyed(1)).expect("the first has no match");
     claim(&mut world);
     assert_eq!(create(&mut world, keyed(2)), Err(Refusal::Duplicate { job: Some(job_id(1)) }));
-    let other = Create { flow: FlowKeys { unique: Some("other".into()) }, ..keyed(3) };
+    let other = Create { flow: FlowKeys { unique: Some("other".into()), ..FlowKeys::default() }, ..keyed(3) };
     create(&mut world, other).expect("another key");
     create(&mut world, a_job(4, "work")).expect("no key");
     succeed(&mut world, 1);
@@ -227,7 +227,11 @@ fn in_a_waiting_state_an_amendment_moves_the_due_time() {
     assert!(run.claim());
     let hold = run.hold().holder();
     let error = crate::make::an_error(Class::Transient);
-    let fail = Report { job: job_id(1), holder: Some(hold), verb: Verb::Fail { error, retry_after: None } };
+    let fail = Report {
+        job: job_id(1),
+        holder: Some(hold),
+        verb: Verb::Fail { error, retry_after: None, pause: None },
+    };
     run.submit(Command::Report(Box::new(fail))).expect("it holds the job");
     assert_eq!(run.job().phase, Phase::Waiting);
     let at = run.world.now.at + Millis::seconds(500);
@@ -248,4 +252,52 @@ fn an_amended_job_is_copied_with_its_new_values() {
         .expect("it has ended");
     let copy = &run.world.tables.jobs[&job_id(2)];
     assert_eq!((copy.spec.payload.as_str(), &copy.amended), ("\"new\"", &None));
+}
+
+/// The key of another creation, for an amendment.
+fn other_key() -> FlowKeys {
+    FlowKeys { unique: Some("other".into()), ..FlowKeys::default() }
+}
+
+#[test]
+fn a_job_that_an_amendment_gave_a_key_is_not_newer_than_others() {
+    let mut world = world(Among::Created(Millis::seconds(60)), OnConflict::Replace);
+    create(&mut world, keyed(1)).expect("the first has no match");
+    world.wait(Millis::seconds(1));
+    create(&mut world, Create { flow: other_key(), ..keyed(2) }).expect("another key");
+    amend(&mut world, |amend| (amend.payload, amend.flow) = (Some(Json::of(&"x")), Some(other_key())))
+        .expect("no worker holds it");
+    let output = create(&mut world, Create { flow: other_key(), ..keyed(3) }).expect("it is answered");
+    assert!(matches!(output, CommandOutput::Amended(job) if job.id() == job_id(2)), "the newest counts");
+}
+
+#[test]
+fn a_finished_job_counts_although_an_older_one_has_got_its_key() {
+    let mut world = world(Among::Created(Millis::seconds(60)), OnConflict::Return);
+    let later = Create { when: When::In(Millis::seconds(600)), ..keyed(1) };
+    create(&mut world, later).expect("the first has no match");
+    world.wait(Millis::seconds(40));
+    create(&mut world, Create { flow: other_key(), ..keyed(2) }).expect("another key");
+    assert_eq!(claim(&mut world), [job_id(2)]);
+    succeed(&mut world, 2);
+    amend(&mut world, |amend| (amend.payload, amend.flow) = (Some(Json::of(&"x")), Some(other_key())))
+        .expect("no worker holds it");
+    world.wait(Millis::seconds(40));
+    let again = create(&mut world, Create { flow: other_key(), ..keyed(3) }).expect("it is answered");
+    assert!(matches!(again, CommandOutput::Job { job, replayed: true, .. } if job.id() == job_id(2)));
+}
+
+#[test]
+fn a_caller_that_may_read_the_newest_job_gets_it_although_another_user_has_an_older_one() {
+    let mut world = world(Among::Unfinished, OnConflict::Return);
+    create(&mut world, Create { user_id: Some("u1".into()), ..keyed(1) }).expect("the first has no match");
+    world.wait(Millis::seconds(1));
+    let own = Create { user_id: Some("u2".into()), flow: other_key(), ..keyed(2) };
+    create(&mut world, own).expect("another key");
+    amend(&mut world, |amend| (amend.payload, amend.flow) = (Some(Json::of(&"x")), Some(other_key())))
+        .expect("no worker holds it");
+    let reader = Reader { own_user: Some(Some("u2".into())), ..Reader::default() };
+    let again = Create { user_id: Some("u2".into()), reader, flow: other_key(), ..keyed(3) };
+    let answer = create(&mut world, again).expect("it is answered");
+    assert!(matches!(answer, CommandOutput::Job { job, replayed: true, .. } if job.id() == job_id(2)));
 }

@@ -1,6 +1,8 @@
 //! Schedules: each time creates one job, whatever its result.
 
-use tenure_core::schedule::{Fire, Misfire, NewSchedule, Overlap, Plan, Schedule, ScheduleChange, Template};
+use tenure_core::schedule::{
+    Fire, Misfire, NewSchedule, Overlap, Plan, RunNow, Schedule, ScheduleChange, Template,
+};
 
 use crate::make::{a_job, a_type, catalog, envelope, lifecycles};
 use crate::prelude::*;
@@ -152,4 +154,50 @@ fn a_paused_schedule_does_not_fire() {
     let gone = world.submit(&change(ScheduleChange::Pause));
     assert!(matches!(gone, Err(Refusal::NotFound { .. })));
     assert!(world.tables.automations.is_empty());
+}
+
+fn change(change: ScheduleChange) -> CommandEnvelope {
+    envelope("operator:ann", Command::ChangeSchedule { id: "s".into(), change })
+}
+
+fn run_now(world: &mut World, last_job: Option<JobId>, job: u8) -> CommandResult {
+    let run = RunNow { last_job, job: Box::new(a_job(job.into(), "work")) };
+    world.submit(&change(ScheduleChange::Run(Box::new(run))))
+}
+
+#[test]
+fn a_schedule_runs_now_besides_its_times() {
+    let mut world = world();
+    let read = add(&mut world, Overlap::Skip);
+    let made = run_now(&mut world, None, 1).expect("its job is admitted");
+    let CommandOutput::Job { job, .. } = made else { panic!("a job was expected") };
+    assert_eq!(world.tables.events[&job.id()][0].actor.to_string(), "operator:ann");
+    let (paused, _) = schedule_of(world.submit(&change(ScheduleChange::Pause)));
+    let expected = Schedule { last_job: Some(job.id()), next_at: None, ..read };
+    assert_eq!(paused, expected, "its times stay");
+    for last_job in [None, Some(job.id())] {
+        let refused = run_now(&mut world, last_job, 2);
+        assert!(matches!(refused, Err(Refusal::ValidationFailed(_))), "{refused:?}");
+    }
+    let cancel = Cancel { job: job.id(), mode: CancelMode::Hard, reason: None };
+    world.submit(&envelope("operator:ann", Command::Cancel(cancel))).expect("it waits");
+    run_now(&mut world, Some(job.id()), 2).expect("the last job is finished");
+    assert_eq!(world.tables.jobs.len(), 2);
+}
+
+#[test]
+fn a_new_plan_keeps_what_the_schedule_did() {
+    let mut world = world();
+    let mut read = add(&mut world, Overlap::Allow);
+    world.wait(Millis(60_000));
+    read = fire(&mut world, &read, Err(Refusal::UnknownType("gone".into()))).0;
+    let plan = Plan { cron: "0 * * * *".to_owned(), ..read.plan.clone() };
+    let replace = |plan: &Plan| change(ScheduleChange::Replace(Box::new(plan.clone()), minute(60)));
+    let (replaced, replayed) = schedule_of(world.submit(&replace(&plan)));
+    let expected = Schedule { plan: plan.clone(), next_at: Some(minute(60)), last_error: None, ..read };
+    assert_eq!((replaced, replayed), (expected, false));
+    assert!(schedule_of(world.submit(&replace(&plan))).1, "the same plan changes nothing");
+    schedule_of(world.submit(&change(ScheduleChange::Pause)));
+    let other = Plan { cron: "1 * * * *".to_owned(), ..plan };
+    assert_eq!(schedule_of(world.submit(&replace(&other))).0.next_at, None, "it stays paused");
 }

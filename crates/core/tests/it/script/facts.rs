@@ -64,6 +64,9 @@ impl ScriptRunner {
                 facts
             }
             Ok(CommandOutput::Logged(count)) => vec![format!("{count} lines")],
+            Ok(CommandOutput::TakenIn { taken, refused, .. }) => {
+                vec![format!("{taken} taken in"), format!("{} refused", refused.len())]
+            }
             Ok(CommandOutput::Account(account)) => vec![
                 format!("granted {}", account.granted),
                 format!("reserved {}", account.reserved),

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tenure_core::limits::PAGE_BYTES_MAX;
+
 use super::Tables;
 use crate::memory::expiry::Expiring as _;
 use crate::prelude::*;
@@ -44,8 +46,43 @@ impl Tables {
         later.map(|(position, event)| self.journaled(*position, event)).collect()
     }
 
+    pub(in crate::memory) fn intake_record(&self, id: JobId) -> Option<IntakeRecord> {
+        self.intake_records.get(&id).cloned()
+    }
+
+    pub(in crate::memory) fn refusals(
+        &self,
+        user: Option<UserId>,
+        before: Option<JobId>,
+        limit: usize,
+    ) -> Vec<IntakeRecord> {
+        let is_wanted = |record: &&IntakeRecord| {
+            record.is_refused_job()
+                && (user.is_none() || record.user_id == user)
+                && before.is_none_or(|before| record.id < before)
+        };
+        self.intake_records.values().rev().filter(is_wanted).take(limit).cloned().collect()
+    }
+
+    /// The entry of an event without a job, which has a record of the intake.
+    fn refused(&self, position: Position, event: &Event) -> JournalEntry {
+        let record = self.intake_records.get(&event.job_id).expect("an event has a job or a record");
+        let links = Links { correlation_id: record.correlation_id.clone(), ..Links::default() };
+        JournalEntry {
+            position,
+            event: event.clone(),
+            lifecycle: "".into(),
+            job_type: record.job_type.clone(),
+            queue: record.queue.clone().unwrap_or_else(|| "".into()),
+            user_id: record.user_id.clone(),
+            correlation_id: links.correlation_id(event.job_id),
+            trace_id: links.trace_id(event.job_id),
+        }
+    }
+
     fn journaled(&self, position: Position, event: &Event) -> JournalEntry {
-        let spec = &self.find(event.job_id).expect("a job is forgotten together with its events").spec;
+        let Some(job) = self.find(event.job_id) else { return self.refused(position, event) };
+        let spec = &job.spec;
         JournalEntry {
             position,
             event: event.clone(),
@@ -119,6 +156,20 @@ impl Tables {
         self.live.ready_jobs(&filters, &self.paused, limit, self.clock.now().at)
     }
 
+    pub(in crate::memory) fn resources(&mut self, filter: ResourceFilter) -> Vec<ResourceReport> {
+        self.live.resources(&filter, self.clock.now().at)
+    }
+
+    pub(in crate::memory) fn sequences(&self, filter: SequenceFilter) -> Vec<SequenceReport> {
+        self.live.sequences(&filter)
+    }
+
+    pub(in crate::memory) fn waits(&mut self, id: JobId) -> Vec<WaitReport> {
+        let now = self.clock.now().at;
+        let job = self.find(id).cloned();
+        job.map(|job| self.live.waits(&job, now)).unwrap_or_default()
+    }
+
     pub(in crate::memory) fn finished(&self, since: Timestamp, limit: usize) -> Vec<Arc<Job>> {
         let late = self.finished.values();
         let late = late.filter_map(|job| Some((job.times.completed_at.filter(|at| since <= *at)?, job.id())));
@@ -165,6 +216,8 @@ impl Tables {
             || self.telemetry.iter().any(|line| line.has_expired(now))
             || self.workers.values().any(|worker| worker.has_expired(now))
             || self.sessions.values().any(|session| session.has_expired(now))
+            || self.intake_records.values().any(|record| record.keep_until <= now)
+            || self.statistics.keys().any(|id| id.has_expired(now))
     }
 
     pub(in crate::memory) fn session(&self, digest: Name) -> Option<Session> {
@@ -187,6 +240,18 @@ impl Tables {
         nodes.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.id.cmp(&b.id)));
         nodes.truncate(NODES_MAX);
         nodes
+    }
+
+    pub(in crate::memory) fn statistics(
+        &self,
+        resolution: Resolution,
+        series: Series,
+        from: Timestamp,
+        before: Timestamp,
+    ) -> Vec<(Timestamp, PeriodCounts)> {
+        let id = |start| PeriodId { resolution, series: series.clone(), start };
+        let found = self.statistics.range(id(from)..id(before.max(from)));
+        found.map(|(id, counts)| (id.start, counts.clone())).collect()
     }
 
     pub(in crate::memory) fn completed_between(
@@ -215,8 +280,13 @@ impl Tables {
         lines.iter().filter(|line| after < line.n).take(limit).cloned().collect()
     }
 
-    pub(in crate::memory) fn telemetry(&self, job: JobId) -> Vec<Telemetry> {
-        self.telemetry.iter().filter(|line| line.job_id == job).cloned().collect()
+    pub(in crate::memory) fn telemetry(&self, job: JobId, skipped: u64, limit: usize) -> Vec<Telemetry> {
+        let lines = self.telemetry.iter().filter(|line| line.job_id == job);
+        lines.skip(skipped as usize).take(limit).cloned().collect()
+    }
+
+    pub(in crate::memory) fn last_telemetry(&self, job: JobId, limit: usize) -> Vec<Telemetry> {
+        self.telemetry.iter().rev().filter(|line| line.job_id == job).take(limit).cloned().collect()
     }
 
     pub(in crate::memory) fn dead_letters(&self, filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter> {
@@ -271,7 +341,14 @@ impl Tables {
 
     pub(in crate::memory) fn scan(&self, after: Option<JobId>, limit: usize) -> Vec<Scanned> {
         let later = self.all().into_values().filter(|job| after.is_none_or(|after| after < job.id()));
-        later.take(limit).map(|job| Scanned { id: job.id(), record: Ok(self.record(job)) }).collect()
+        let records = later.take(limit).map(|job| self.record(job));
+        let mut bytes = 0;
+        let fits = |record: &Record| {
+            let fits = bytes < PAGE_BYTES_MAX;
+            bytes += record.bytes();
+            fits
+        };
+        records.take_while(fits).map(|record| Scanned { id: record.job.id(), record: Ok(record) }).collect()
     }
 
     fn record(&self, job: &Arc<Job>) -> Record {
@@ -300,7 +377,8 @@ impl Tables {
     }
 
     pub(in crate::memory) fn orphans(&self, limit: usize) -> Vec<String> {
-        let events = self.histories.keys().map(|id| ("events", id));
+        let events = self.histories.keys().filter(|id| !self.intake_records.contains_key(id));
+        let events = events.map(|id| ("events", id));
         let logs = self.logs.keys().map(|id| ("logs", id));
         let letters = self.dead_letters.keys().map(|id| ("dead_letters", id));
         let assets = self.assets.jobs().map(|id| ("assets", id));

@@ -1,7 +1,13 @@
--- has_expired: whether rows can be pruned, or many changes of counts merged. Index: keys_expires_at, telemetry_keep_until,
--- workers_seen_at, sessions_expires_at, live_count_changes_new.
+-- has_expired: whether rows can be pruned. Index: keys_expires_at, telemetry_keep_until, workers_seen_at, sessions_expires_at,
+-- flow_records_expires_at, intake_records_keep_until, statistics_expires_at, the primary keys.
 select exists (select 1 from keys where expires_at <= $1)
     or exists (select 1 from telemetry where keep_until <= $1)
     or exists (select 1 from workers where seen_at <= $2)
     or exists (select 1 from sessions where expires_at <= $1)
-    or exists (select 1 from live_count_changes where not merged order by id offset 5000 limit 1)
+    or exists (select 1 from flow_records where expires_at <= $1)
+    or exists (select 1 from intake_records where keep_until <= $1)
+    or exists (select 1 from statistics where expires_at <= $1)
+    or exists (
+        select 1 from journal where id = 1 and prunable_since <= $1 - 600000
+            and exists (select 1 from job_changes where position <= journal.saved)
+    )

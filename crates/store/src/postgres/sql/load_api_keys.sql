@@ -1,3 +1,3 @@
--- load_api_keys: all API keys, for a batch, locked in order. A few rows.
+-- load_api_keys: all API keys, for a batch. A few rows.
 select id, role, user_id, digest, created_at, created_by, revoked_at, details, last_used_at
-from api_keys order by id for update
+from api_keys order by id

@@ -1,5 +1,4 @@
--- load_referenced: jobs that loaded rows refer to, without a lock: a batch that changes one is run again with it
--- among its reads. Index: the primary keys.
+-- load_referenced: jobs that are not in memory. Index: the primary keys.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost,
     j.payload,
     j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates, j.flow,

@@ -1,4 +1,4 @@
--- put_key: reuses locked idempotency keys after they expired. Fails (22012) if one does not exist. Index: the primary
+-- put_key: reuses idempotency keys after they expired. Fails (22012) if one does not exist. Index: the primary
 -- key.
 with changed as (
     update keys k set fingerprint = u.fingerprint, targets = u.targets, created_at = u.created_at,

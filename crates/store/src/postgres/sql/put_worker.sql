@@ -1,5 +1,4 @@
--- put_worker: records of workers, ordered by name, so that two nodes lock them in the same order; a newer record of
--- another node is kept. A new connection replaces the old one: the last commit wins. Index: the primary key.
+-- put_worker: records of workers; a newer record of another node is kept. A new connection replaces the old one: the last commit wins. Index: the primary key.
 insert into workers (name, credential, seen_at, connection)
 select * from unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[])
 on conflict (name) do update set

@@ -1,5 +1,6 @@
 -- orphans: rows without a job, for verify. Reads every table once.
 select 'events', job_id from events where job_id not in (select id from jobs)
+    and job_id not in (select id from intake_records)
 union select 'job_states', id from job_states where id not in (select id from jobs)
 union select 'jobs without job_states', id from jobs where id not in (select id from job_states)
 union select 'logs', job_id from logs where job_id not in (select id from jobs)

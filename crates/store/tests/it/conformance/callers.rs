@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tenure_core::api_key::{ApiKey, KeyUse, RotateKey, Scopes};
-use tenure_core::session::{NewSession, Session};
+use tenure_core::session::{NewSession, Session, StreamGrant};
 use tenure_core::time::Now;
 use tenure_core::worker::WorkerRecord;
 use uuid::Uuid;
@@ -112,6 +112,7 @@ pub(crate) async fn sessions_begin_end_and_expire(stores: TestStores) {
         role: Some(Role::Viewer),
         user_id: Some("ann".into()),
         expires_at: end,
+        stream: None,
     };
     let begin = |digest: &str, session: &Session| {
         let new = NewSession { digest: digest.into(), session: session.clone() };
@@ -126,6 +127,13 @@ pub(crate) async fn sessions_begin_end_and_expire(stores: TestStores) {
     );
     assert_eq!(stores.other.session("d1".into()).await.unwrap(), Some(long.clone()));
     assert_eq!(stores.store.session("d3".into()).await.unwrap(), None);
+    let grant = StreamGrant { job: JobId(Uuid::from_u128(7)), ends_at: now + Millis::seconds(9000) };
+    let stream = |end: Timestamp| Session { stream: Some(grant), ..session("key:k1", end) };
+    for end in [long.expires_at, now + Millis::seconds(7200)] {
+        one(&stores.store, begin("stream:d1", &stream(end))).await.unwrap();
+        let found = stores.other.session("stream:d1".into()).await.unwrap();
+        assert_eq!(found, Some(stream(end)), "a session that exists gets the new expiry");
+    }
     for _ in 0..2 {
         one(&stores.other, by("viewer:k", Command::EndSession("d1".into()))).await.unwrap();
         assert_eq!(stores.store.session("d1".into()).await.unwrap(), None);

@@ -117,7 +117,7 @@ pub(crate) async fn a_long_history_is_read_in_pages(stores: TestStores) {
     let checkpoint = Json::of(&"x".repeat(1_000_000));
     for _ in 0..10 {
         let held = take(store, "w1", any(), 1).await;
-        let release = Verb::Release { checkpoint: Some(checkpoint.clone()), delay: None };
+        let release = Verb::Release { checkpoint: Some(checkpoint.clone()), delay: None, pause: None };
         one(store, report(&hold(&held[0]), release)).await.unwrap();
     }
     let whole = store.whole_history(job.id()).await.unwrap();
@@ -135,6 +135,9 @@ pub(crate) async fn a_long_history_is_read_in_pages(stores: TestStores) {
         }
     }
     assert_eq!((read, pages), (whole, 2), "10 MB are two pages");
+    let short = stores.other.short_journal_page(Position(0), 1000).await.unwrap();
+    let bytes: usize = short.rows.iter().map(|entry| entry.event.bytes()).sum();
+    assert!(short.has_more && (1..256 << 10).contains(&bytes), "{bytes} bytes are kept for a stream");
     let two = store.history_page(job.id(), 3, 2).await.unwrap();
     assert_eq!(two.rows.iter().map(|event| event.seq).collect::<Vec<_>>(), [Some(4), Some(5)]);
     assert!(two.has_more);

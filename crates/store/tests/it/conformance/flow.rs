@@ -19,11 +19,11 @@ fn amend(job: &Job, change: impl FnOnce(&mut Amend)) -> CommandEnvelope {
 }
 
 pub(crate) async fn an_amendment_is_read_by_every_node(stores: TestStores) {
-    let flow = FlowKeys { unique: Some("Grüße".into()) };
+    let flow = FlowKeys { unique: Some("Grüße".into()), ..FlowKeys::default() };
     let job = created_one(&stores.store, Create { payload: Json::of(&1), flow, ..a_job("single") }).await;
     // The other node has read the job before.
     assert_eq!(stores.other.job(job.id()).await.unwrap().unwrap().payload(), &Json::of(&1));
-    let moved = FlowKeys { unique: Some("moved".into()) };
+    let moved = FlowKeys { unique: Some("moved".into()), ..FlowKeys::default() };
     let change = |amend: &mut Amend| {
         (amend.payload, amend.flow) = (Some(Json::of(&"new")), Some(moved.clone()));
         amend.priority = Some(9);

@@ -58,13 +58,16 @@ pub(crate) async fn telemetry_is_kept_in_order(stores: TestStores) {
     let held: Vec<_> = take(store, "w1", any(), 2).await.iter().map(|job| hold(job)).collect();
     let half = Command::Progress { hold: held[0].clone(), percent: 50.0, message: Some("half".to_owned()) };
     submit(store, vec![heartbeat(&held[0]), heartbeat(&held[1]), by("worker", half)]).await;
-    let lines = stores.other.telemetry(held[0].job).await.unwrap();
+    let lines = stores.other.telemetry(held[0].job, 0, 99).await.unwrap();
     let progress = Signal::JobProgress { progress: 50.0, message: Some("half".to_owned()) };
     assert_eq!(lines.first().map(|line| &line.signal), Some(&Signal::JobHeartbeat));
     assert_eq!(lines.last().map(|line| &line.signal), Some(&progress));
     let (job, fence) = (held[0].job, held[0].fence);
     assert!(lines.iter().all(|line| line.job_id == job && line.worker == "w1" && line.fence == fence));
-    assert_eq!(store.telemetry(held[1].job).await.unwrap().len(), 1);
+    assert_eq!(store.telemetry(held[1].job, 0, 99).await.unwrap().len(), 1);
+    assert_eq!(store.telemetry(held[0].job, 1, 99).await.unwrap(), lines[1..]);
+    assert_eq!(store.telemetry(held[0].job, 0, 1).await.unwrap(), lines[..1]);
+    assert_eq!(store.last_telemetry(held[0].job, 1).await.unwrap(), lines[lines.len() - 1..]);
     let read = store.job(held[0].job).await.unwrap().unwrap();
     assert!((read.output.progress.as_ref().unwrap().percent - 50.0).abs() < f64::EPSILON);
 }
@@ -96,7 +99,7 @@ pub(crate) async fn a_lifecycle_version_is_registered_once(stores: TestStores) {
     let reference = |version| LifecycleRef { name: "own".into(), version };
     let register = |version, text: &str| {
         let (lifecycle, source) = (reference(version), text.to_owned());
-        by("operator:ann", Command::RegisterLifecycle { lifecycle, source })
+        by("operator:ann", Command::RegisterLifecycle { lifecycle, source, is_update: version == 2 })
     };
     one(&stores.store, register(1, "first")).await.unwrap();
     one(&stores.other, register(1, "first")).await.unwrap();
@@ -107,6 +110,9 @@ pub(crate) async fn a_lifecycle_version_is_registered_once(stores: TestStores) {
     let expected = [(1, "first"), (2, "second"), (10, "tenth")];
     let expected = expected.map(|(version, source)| (reference(version), source.to_owned()));
     assert_eq!(stores.other.lifecycles().await.unwrap(), expected);
+    let audit = stores.other.audit(0, 10).await.unwrap();
+    let lines: Vec<_> = audit.iter().map(|(_, it)| (it.action.as_str(), it.reason.as_deref())).collect();
+    assert_eq!(lines, [("lifecycle_register", Some("own v2"))], "an update is written to the audit log");
     // Two nodes that start together with the same new file.
     let (ours, theirs) =
         tokio::join!(one(&stores.store, register(11, "x")), one(&stores.other, register(11, "x")));

@@ -28,7 +28,7 @@ pub(crate) async fn a_purged_job_leaves_only_ledger_and_audit_lines(stores: Test
     let id = a_brief_job(store).await;
     let stays = created_one(store, Create { user_id: Some("ann".into()), ..a_job("paid") }).await;
     assert_eq!(store.logs(id, 0, 9).await.unwrap().len(), 1);
-    assert!(!store.telemetry(id).await.unwrap().is_empty());
+    assert!(!store.telemetry(id, 0, 99).await.unwrap().is_empty());
     let (ledger, trail) = (store.ledger("ann".into(), 0, 9).await.unwrap(), store.audit(0, 9).await.unwrap());
     let purge = |id| by("clock", Command::Purge(id));
     let results = submit(&stores.other, vec![purge(id), purge(stays.id())]).await;
@@ -37,7 +37,7 @@ pub(crate) async fn a_purged_job_leaves_only_ledger_and_audit_lines(stores: Test
         assert_eq!(node.job(id).await.unwrap(), None);
         assert_eq!(node.whole_history(id).await.unwrap(), []);
         assert_eq!(node.logs(id, 0, 9).await.unwrap(), []);
-        assert_eq!(node.telemetry(id).await.unwrap(), []);
+        assert_eq!(node.telemetry(id, 0, 99).await.unwrap(), []);
         assert_eq!(all_jobs(node).await.iter().map(|job| job.id()).collect::<Vec<_>>(), [stays.id()]);
         assert!(journal(node, 9).await.iter().all(|line| line.event.job_id == stays.id()));
         assert_eq!(node.ledger("ann".into(), 0, 9).await.unwrap(), ledger);
@@ -106,10 +106,10 @@ pub(crate) async fn expired_records_are_pruned(stores: TestStores) {
     let kept = created_one(store, keyed("so1")).await;
     let held: Vec<_> = take(store, "w1", any(), 2).await.iter().map(|job| hold(job)).collect();
     submit(store, held.iter().map(heartbeat).collect()).await;
-    assert_eq!(store.telemetry(brief.id()).await.unwrap().len(), 1);
+    assert_eq!(store.telemetry(brief.id(), 0, 99).await.unwrap().len(), 1);
     one(&stores.other, by("clock", Command::Prune)).await.unwrap();
-    assert_eq!(store.telemetry(brief.id()).await.unwrap(), []);
-    assert_eq!(store.telemetry(kept.id()).await.unwrap().len(), 1, "it is kept for a day");
+    assert_eq!(store.telemetry(brief.id(), 0, 99).await.unwrap(), []);
+    assert_eq!(store.telemetry(kept.id(), 0, 99).await.unwrap().len(), 1, "it is kept for a day");
     let replayed = async |job_type| {
         let result = one(store, create(keyed(job_type))).await;
         matches!(result, Ok(CommandOutput::Job { replayed: true, .. }))
@@ -159,6 +159,23 @@ pub(crate) async fn finished_jobs_are_found_by_age(stores: TestStores) {
     assert_eq!(between(completed_at, id, now, 9).await, [ended[2], ended[3]], "after the job");
     assert_eq!(between(completed_at, first, now, 9).await, [ended[0], ended[2], ended[3]]);
     assert_eq!(store.dead_letters(DeadLetterFilter::default(), page(5)).await.unwrap(), []);
+}
+
+pub(crate) async fn a_scan_of_large_jobs_has_short_pages(stores: TestStores) {
+    let large = || Create { payload: Json::of(&"x".repeat(1_000_000)), ..a_job("so1") };
+    let mut jobs = Vec::new();
+    for _ in 0..4 {
+        jobs.extend(created(&stores.store, (0..5).map(|_| large()).collect()).await);
+    }
+    let mut pages = Vec::new();
+    let next = async |last: Option<&Scanned>| {
+        let page = stores.other.scan(last.map(|it| it.id), 1000).await?;
+        pages.push(page.len());
+        Ok(page)
+    };
+    let seen: Vec<_> = all_pages(1000, next).await.iter().map(|scanned| scanned.id).collect();
+    assert_eq!(seen, jobs.iter().map(|job| job.id()).collect::<Vec<_>>());
+    assert_eq!(pages, [9, 9, 2, 0], "a page ends after 8 MiB");
 }
 
 pub(crate) async fn a_scan_sees_every_job_once(stores: TestStores) {

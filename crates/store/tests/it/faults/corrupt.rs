@@ -21,7 +21,9 @@ async fn a_good_file() -> TempDir {
         submit(&store, held.iter().map(|job| succeed(&hold(job))).collect()).await;
     }
     drop(store);
-    assert!(!folder.path().join("tenure.db-wal").exists(), "a closed store is one file");
+    // The last connection that closes removes the log; under load that may be one of another thread.
+    let is_one_file = || async { (!folder.path().join("tenure.db-wal").exists()).then_some(()) };
+    until("a closed store is one file", is_one_file).await;
     folder
 }
 

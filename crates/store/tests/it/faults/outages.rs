@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use tokio_postgres::NoTls;
-
 use crate::child::assert_kept;
 use crate::faults::postgres::Load;
 use crate::fixture::*;
@@ -33,8 +31,7 @@ async fn a_node_finds_the_outcome_of_its_commits_after_a_long_outage() {
 async fn slow_listings_delay_no_batch_no_heartbeat_and_no_key() {
     let url = stores::a_database().await;
     let node = connect(&url).await;
-    let (blocking, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
-    let driver = tokio::spawn(connection);
+    let (blocking, driver) = stores::client(&url).await;
     blocking.batch_execute("begin; lock table dead_letters in access exclusive mode").await.unwrap();
     let listings: Vec<_> = (0..8)
         .map(|_| {

@@ -7,7 +7,8 @@ use super::with_listings;
 use crate::stores;
 
 /// Statements that may scan a whole table, and why.
-const WHOLE: [(&str, &str); 12] = [
+const WHOLE: [(&str, &str); 13] = [
+    ("flow_records", "all of them, when the store is opened"),
     ("counts", "counts every job, for pages that say so"),
     ("orphans", "verify reads every table once"),
     ("open", "every live job, once, by the index that holds nothing else"),

@@ -68,6 +68,48 @@
 --     actor text not null
 --     cause text
 --     facts text not null
+-- table flow_records
+--     kind text not null
+--     name text not null
+--     key text not null
+--     body text not null
+--     expires_at bigint
+-- table intake
+--     tx bigint not null
+--     number bigint not null identity
+--     kind text not null
+--     job uuid not null
+--     receipt uuid not null
+--     requested_by text not null
+--     requested_at bigint not null
+--     name text not null
+--     body text
+--     idempotency_key text
+--     queue text
+--     priority integer
+--     run_at bigint
+--     user_id text
+--     correlation_id text
+-- table intake_records
+--     id uuid not null
+--     refused boolean not null
+--     user_id text collate C
+--     type text collate C not null
+--     queue text collate C
+--     correlation_id text collate C
+--     keep_until bigint not null
+--     body text not null
+-- table job_changes
+--     position bigint not null
+--     job_id uuid not null
+--     seq integer
+--     timeout_at bigint
+--     due_at bigint
+--     updated_at bigint
+--     log_count bigint
+--     lease text
+--     progress text
+--     cancel text
 -- table job_states
 --     id uuid not null
 --     seq integer not null
@@ -79,13 +121,11 @@
 --     timeout_at bigint
 --     due_at bigint
 --     clock_at bigint
---     clock_slot bigint
 --     updated_at bigint not null
 --     claimed_at bigint
 --     started_at bigint
 --     completed_at bigint
 --     log_count bigint not null
---     ready boolean not null
 --     state text collate C not null
 --     phase text collate C not null
 --     outcome text collate C
@@ -102,6 +142,7 @@
 --     progress text
 --     cancel text
 --     amended text
+--     flow text
 --     with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0, autovacuum_analyze_scale_factor=0.05)
 -- table jobs
 --     id uuid not null
@@ -121,6 +162,14 @@
 --     retry_of uuid
 --     compensates uuid
 --     flow text
+-- table journal
+--     id integer not null
+--     saved bigint not null
+--     prunable bigint not null
+--     prunable_since bigint not null
+--     pruned bigint not null
+--     flow bigint not null
+--     with (fillfactor=10)
 -- table keys
 --     id uuid not null
 --     fingerprint bytea
@@ -139,15 +188,6 @@
 --     name text collate C not null
 --     version integer not null
 --     source text not null
--- table live_count_changes
---     id bigint not null identity
---     lifecycle text collate C not null
---     type text collate C not null
---     queue text collate C not null
---     state text collate C not null
---     change bigint not null
---     merged boolean not null
---     with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000)
 -- table logs
 --     job_id uuid not null
 --     n bigint not null
@@ -177,6 +217,14 @@
 --     digest text collate C not null
 --     expires_at bigint not null
 --     body text not null
+-- table statistics
+--     resolution text collate C not null
+--     series text collate C not null
+--     name text collate C not null
+--     start bigint not null
+--     body text not null
+--     expires_at bigint not null
+--     with (fillfactor=80)
 -- table telemetry
 --     id bigint not null identity
 --     job_id uuid not null
@@ -204,23 +252,28 @@
 -- CREATE UNIQUE INDEX dead_letters_pkey ON dead_letters USING btree (job_id)
 -- CREATE UNIQUE INDEX events_job ON events USING btree (job_id, seq)
 -- CREATE UNIQUE INDEX events_pkey ON events USING btree ("position")
--- CREATE INDEX job_states_busy ON job_states USING btree (id) WHERE ((NOT ready) AND (completed_at IS NULL))
--- CREATE INDEX job_states_clock ON job_states USING btree (clock_slot) WHERE (clock_slot IS NOT NULL)
+-- CREATE INDEX flow_records_expires_at ON flow_records USING btree (expires_at) WHERE (expires_at IS NOT NULL)
+-- CREATE UNIQUE INDEX flow_records_pkey ON flow_records USING btree (kind, name, key)
+-- CREATE INDEX intake_job ON intake USING btree (job)
+-- CREATE UNIQUE INDEX intake_pkey ON intake USING btree (tx, number)
+-- CREATE INDEX intake_records_keep_until ON intake_records USING btree (keep_until)
+-- CREATE UNIQUE INDEX intake_records_pkey ON intake_records USING btree (id)
+-- CREATE INDEX intake_records_refused ON intake_records USING btree (id) WHERE refused
+-- CREATE UNIQUE INDEX job_changes_pkey ON job_changes USING btree ("position")
 -- CREATE INDEX job_states_completed ON job_states USING btree (lifecycle, completed_at, id) WHERE (completed_at IS NOT NULL)
+-- CREATE INDEX job_states_live ON job_states USING btree (id) WHERE (completed_at IS NULL)
 -- CREATE UNIQUE INDEX job_states_pkey ON job_states USING btree (id)
--- CREATE INDEX job_states_ready ON job_states USING btree (queue, type, priority DESC, run_at, id) WHERE ready
 -- CREATE INDEX jobs_correlation ON jobs USING btree (correlation_id, id) WHERE (correlation_id IS NOT NULL)
 -- CREATE UNIQUE INDEX jobs_pkey ON jobs USING btree (id)
 -- CREATE INDEX jobs_retry_of ON jobs USING btree (retry_of) WHERE (retry_of IS NOT NULL)
 -- CREATE INDEX jobs_user ON jobs USING btree (user_id, id) WHERE (user_id IS NOT NULL)
+-- CREATE UNIQUE INDEX journal_pkey ON journal USING btree (id)
 -- CREATE INDEX keys_expires_at ON keys USING btree (expires_at)
 -- CREATE UNIQUE INDEX keys_pkey ON keys USING btree (id)
 -- CREATE INDEX ledger_job ON ledger USING btree (job_id) WHERE (job_id IS NOT NULL)
 -- CREATE UNIQUE INDEX ledger_pkey ON ledger USING btree (id)
 -- CREATE INDEX ledger_user ON ledger USING btree (user_id, id)
 -- CREATE UNIQUE INDEX lifecycles_pkey ON lifecycles USING btree (name, version)
--- CREATE INDEX live_count_changes_new ON live_count_changes USING btree (id) WHERE (NOT merged)
--- CREATE UNIQUE INDEX live_count_changes_pkey ON live_count_changes USING btree (id)
 -- CREATE UNIQUE INDEX logs_pkey ON logs USING btree (job_id, n)
 -- CREATE UNIQUE INDEX migrations_pkey ON migrations USING btree (number)
 -- CREATE UNIQUE INDEX nodes_pkey ON nodes USING btree (id)
@@ -230,13 +283,15 @@
 -- CREATE UNIQUE INDEX paused_queues_pkey ON paused_queues USING btree (queue)
 -- CREATE INDEX sessions_expires_at ON sessions USING btree (expires_at)
 -- CREATE UNIQUE INDEX sessions_pkey ON sessions USING btree (digest)
+-- CREATE INDEX statistics_expires_at ON statistics USING btree (expires_at)
+-- CREATE UNIQUE INDEX statistics_pkey ON statistics USING btree (resolution, series, name, start)
 -- CREATE INDEX telemetry_job ON telemetry USING btree (job_id, id)
 -- CREATE INDEX telemetry_keep_until ON telemetry USING btree (keep_until)
 -- CREATE UNIQUE INDEX telemetry_pkey ON telemetry USING btree (id)
 -- CREATE UNIQUE INDEX workers_pkey ON workers USING btree (name)
 -- CREATE INDEX workers_seen_at ON workers USING btree (seen_at DESC, name)
 -- sequence audit_id_seq as bigint
+-- sequence intake_number_seq as bigint
 -- sequence ledger_id_seq as bigint
--- sequence live_count_changes_id_seq as bigint
 -- sequence positions as bigint
 -- sequence telemetry_id_seq as bigint

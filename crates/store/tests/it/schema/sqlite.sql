@@ -74,6 +74,26 @@ CREATE TABLE events (
     facts      text    not null
 ) strict;
 
+CREATE TABLE flow_records (
+    kind       text not null,
+    name       text not null,
+    key        text not null,
+    body       text not null,
+    expires_at integer,
+    primary key (kind, name, key)
+) without rowid;
+
+CREATE TABLE intake_records (
+    id             blob    not null primary key,
+    refused        integer not null,
+    user_id        text,
+    type           text    not null,
+    queue          text,
+    correlation_id text,
+    keep_until     integer not null,
+    body           text    not null
+) strict, without rowid;
+
 CREATE TABLE "job_states" (
     id           blob    not null primary key,
     state        text    not null,
@@ -194,6 +214,16 @@ CREATE TABLE sessions (
     body       text not null
 ) strict, without rowid;
 
+CREATE TABLE statistics (
+    resolution text    not null,
+    series     text    not null,
+    name       text    not null,
+    start      integer not null,
+    body       text    not null,
+    expires_at integer not null,
+    primary key (resolution, series, name, start)
+) strict, without rowid;
+
 CREATE TABLE telemetry (
     id         integer not null primary key,
     job_id     blob    not null,
@@ -218,6 +248,12 @@ CREATE INDEX dead_letters_open on dead_letters (created_at) where dismissed = 0;
 
 CREATE UNIQUE INDEX events_job on events (job_id, seq);
 
+CREATE INDEX flow_records_expires_at on flow_records (expires_at) where expires_at is not null;
+
+CREATE INDEX intake_records_keep_until on intake_records (keep_until);
+
+CREATE INDEX intake_records_refused on intake_records (id) where refused;
+
 CREATE INDEX job_states_completed on job_states (completed_at, id) where completed_at is not null;
 
 CREATE INDEX job_states_live on job_states (id) where completed_at is null;
@@ -241,6 +277,8 @@ CREATE INDEX nodes_seen_at on nodes (seen_at desc, id);
 CREATE INDEX orders_due on orders (kind, due_at, id) where due_at is not null;
 
 CREATE INDEX sessions_expires_at on sessions (expires_at);
+
+CREATE INDEX statistics_expires_at on statistics (expires_at);
 
 CREATE INDEX telemetry_job on telemetry (job_id, id);
 

@@ -1,6 +1,7 @@
 //! Sizes of bodies, and what is checked before a body is read.
 
 use serde_json::{Value, json};
+use tenure_core::limits;
 use tenure_e2e::{Server, on_both_stores, rows};
 
 use crate::roles::create_keys;
@@ -58,6 +59,18 @@ fn only_calls_about_many_jobs_or_lines_have_large_bodies() {
             if let Ok(reply) = server.request("POST", &path).json(&body).try_send().await {
                 assert_eq!(reply.problem(413, "too_large")["limit"], limit, "{path}");
             }
+        }
+        let amended = server.create(json!({ "type": "amended" })).await;
+        let address = format!("/api/jobs/{}", amended["id"].as_str().unwrap());
+        let amend = async |bytes: usize| {
+            let body = json!({ "payload": "x".repeat(bytes) });
+            server.request("PATCH", &address).json(&body).try_send().await
+        };
+        let largest = limits::PAYLOAD_BYTES_MAX - 2;
+        let reply = amend(largest).await.expect("the largest payload fits into the body").expect(200);
+        assert_eq!(reply["payload"].as_str().map(str::len), Some(largest));
+        if let Ok(reply) = amend(5 << 20).await {
+            assert_eq!(reply.problem(413, "too_large")["limit"], 4 << 20);
         }
         let jobs: Vec<Value> =
             (0..12).map(|n| json!({ "type": "b", "payload": [n, "x".repeat(1 << 19)] })).collect();

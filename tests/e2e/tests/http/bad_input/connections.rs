@@ -57,12 +57,16 @@ const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
 #[tokio::test]
 async fn a_connection_works_after_a_response_that_came_before_the_body() {
     let mut server = Server::sqlite().await;
-    server.use_admin_key().await;
+    let key = server.use_admin_key().await;
+    let text = format!("Authorization: Bearer {key}\r\nContent-Type: text/plain\r\n");
     let body = "x".repeat(900_000);
     for (line, headers, status) in [
         ("POST /nowhere", "", "404"),
         ("PUT /api/jobs", "", "405"),
         ("POST /api/jobs", "", "401"),
+        ("POST /api/jobs", text.as_str(), "415"),
+        ("POST /api/jobs/batch", text.as_str(), "415"),
+        ("PATCH /api/jobs/none", text.as_str(), "400"),
         ("POST /ui/sign-in", FORM, "403"),
         ("GET /healthz", "", "200"),
     ] {

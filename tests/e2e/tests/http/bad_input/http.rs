@@ -49,6 +49,9 @@ fn header_rows() -> Vec<Wire> {
     for origin in ["https://evil.example", "null", "http://localhost:1", "http://localhost.evil.example"] {
         rows.push((create(&format!("{IS_JSON}Origin: {origin}\r\n")), &[403], "forbidden"));
     }
+    let two_hosts =
+        "GET /api/jobs HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
+    rows.push((two_hosts.into(), &[400], "malformed"));
     for head in [
         "GET /api/jobs HTTP/1.1\r\nHost: evil.example",
         "GET /api/jobs HTTP/1.1\r\nHost: localhost.evil.example",

@@ -59,8 +59,10 @@ fn a_job_page_shows_its_state_and_the_reason() {
         server.report_ok(&claimed, "succeed", json!({ "result": { "pages": 3 } })).await;
         let text = open_page(&server, &job).await;
         bars_are_on_the_axis(&text);
-        assert_contains(&text, &["✓", "finished: succeeded", "&quot;pages&quot;: 3"]);
-        assert_contains(acts(&text), &[">Retry</button>"]);
+        assert_contains(&text, &["class=\"icon\"", "finished: succeeded", "&quot;pages&quot;: 3"]);
+        // A retry would repeat work that was done: it asks first.
+        let irreversible = inside(acts(&text), "Irreversible actions", "</details>");
+        assert_contains(irreversible, &[">Retry</button>", "The job has succeeded.", ">Delete</button>"]);
         assert_lacks(acts(&text), &["Cancel", "dead letters"]);
         let commands = ["events", "retry"].map(|verb| format!("tenure job {verb} {id}"));
         assert_eq!(server.read(&path(&job, "explain")).await["try"], json!(commands));
@@ -120,7 +122,7 @@ fn each_attempt_is_in_the_timeline_with_its_error() {
         assert_lacks(&dismissed.text, &[">Dismiss<"]);
         let again = press(&server, &job, "/retry", "").await;
         assert_eq!(again.status, 200);
-        assert_contains(&again.text, &["Retry of", "◷", "no worker waits"]);
+        assert_contains(&again.text, &["Retry of", "class=\"icon\"", "no worker waits"]);
         assert_contains(&open_page(&server, &job).await, &["Retried as"]);
     });
 }
@@ -186,6 +188,53 @@ fn large_values_are_truncated_with_a_link_to_the_whole() {
         assert_eq!(server.get(&page(&job, "/text/history")).await.text.lines().count(), 4);
         assert_eq!(server.get(&page(&job, "/text/result")).await.status, 404);
         assert_eq!(server.get(&page(&job, "/text/secrets")).await.status, 404);
+    });
+}
+
+/// The lines of the log that a page shows, each with its time.
+fn log_lines(page: &str) -> Vec<&str> {
+    inside(page, "id=\"job-log\"", "</pre>").split("class=\"n\">").skip(1).collect()
+}
+
+#[test]
+fn a_log_is_searched_and_shown_by_attempt() {
+    on_both_stores_with_config(QUICK, async |server| {
+        let job = server.create(json!({ "type": "a", "max_attempts": 2 })).await;
+        for attempt in 1..=2 {
+            let claim = json!({ "worker": "w1", "max": 1, "start": true, "wait": "30s" });
+            let claimed = server.claim(claim).await.remove(0);
+            let text = |n: usize| json!({ "text": format!("attempt {attempt} step {n} <b>") });
+            let lines: Vec<Value> = (0..300).map(text).collect();
+            server.call_ok(&job, "logs", &json!({ "lines": lines })).await;
+            let error = json!({ "code": "E", "message": "it broke" });
+            server.report_ok(&claimed, "fail", json!({ "error": error })).await;
+        }
+        let text = open_page(&server, &job).await;
+        let lines = log_lines(&text);
+        assert_eq!(lines.len(), 200);
+        let time = lines[0].split('<').next().unwrap();
+        assert!(time.len() == 12 && time.as_bytes()[2] == b':' && time.as_bytes()[8] == b'.', "{time}");
+        // The error and the last lines come before everything else.
+        let above = inside(&text, "id=\"job-status\"", "id=\"why\"");
+        assert_contains(
+            above,
+            &["it broke", "attempt 2 step 299", "All 600 lines", ">Redrive<", "Copy link"],
+        );
+
+        let text = shown(&server, &page(&job, "?log=STEP+29")).await;
+        // 29 and 290 to 299, of each attempt.
+        assert_eq!(log_lines(&text).len(), 22);
+        assert_contains(&text, &["22 lines match; looked into 600 of 600"]);
+        let text = shown(&server, &page(&job, "?log=&attempt=1")).await;
+        let lines = log_lines(&text);
+        assert!(lines.iter().all(|line| line.contains("attempt 1 ")), "{lines:?}");
+        assert_eq!(lines.len(), 200);
+        assert_contains(&text, &["The last 200 matching lines"]);
+        let text = shown(&server, &page(&job, "?log=%3Cb%3E&attempt=2")).await;
+        assert_lacks(&text, &["<b>"]);
+        assert_contains(&text, &["<option value=\"2\" selected>"]);
+        let wrong = format!("?log={}", "x".repeat(201));
+        assert_eq!(super::ask(&server, &page(&job, &wrong)).await.status, 400);
     });
 }
 

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use tenure_e2e::id;
 
 use super::{
-    Look, ask, assert_contains, assert_lacks, contains, on_both_stores_without_redirects, said, send, shown,
+    Look, ask, assert_contains, assert_lacks, contains, inside, on_both_stores_without_redirects, said, send,
+    shown,
 };
 use crate::roles::create_keys;
 
@@ -20,7 +21,7 @@ fn row_count(page: &str) -> usize {
 #[test]
 fn an_empty_list_explains_why_and_suggests_a_next_step() {
     on_both_stores_without_redirects(async |server| {
-        assert_contains(&shown(&server, "/ui/jobs").await, &["No jobs yet", "tenure run TYPE"]);
+        assert_contains(&shown(&server, "/ui/jobs").await, &["No jobs yet", "tenure run hello"]);
         server.create(json!({ "type": "a" })).await;
         let page = shown(&server, "/ui/jobs?lifecycle=distributed&state=succeeded").await;
         assert_contains(&page, &["No jobs: lifecycle distributed, state succeeded."]);
@@ -60,11 +61,87 @@ fn a_row_shows_the_state_and_the_error_of_a_job() {
         for rest in ["worker=w1", "type=a"] {
             assert_contains(&page, &[&format!("<a class=\"chip\" href=\"/ui/jobs?{rest}\"")]);
         }
-        assert!(page.contains("<details>") && row_count(&page) == 1, "{page}");
+        assert!(page.contains("<details open>") && row_count(&page) == 1, "{page}");
+        assert!(shown(&server, "/ui/jobs").await.contains("<details>"));
         let page = shown(&server, "/ui/jobs?created_after=2020-01-01T00:00:00Z").await;
         assert!(page.contains("<details open>") && row_count(&page) == 1, "{page}");
         assert_eq!(ask(&server, "/ui/jobs?created_after=yesterday").await.status, 400);
         assert_eq!(ask(&server, "/ui/jobs?colour=red").await.status, 400);
+    });
+}
+
+/// The addresses of the bars of the histogram.
+fn bars(page: &str) -> Vec<String> {
+    let svg = inside(page, "class=\"histogram\"", "</svg>");
+    svg.split("<a href=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap().replace("&amp;", "&"))
+        .collect()
+}
+
+#[test]
+fn a_histogram_leads_to_the_jobs_of_a_time() {
+    on_both_stores_without_redirects(async |server| {
+        assert_lacks(&shown(&server, "/ui/jobs").await, &["histogram"]);
+        for n in 0..3 {
+            server.create(json!({ "type": "a", "payload": { "n": n }, "max_attempts": 1 })).await;
+        }
+        let claimed = server.claim_next().await;
+        server.report_ok(&claimed, "fail", json!({ "error": { "code": "E", "message": "" } })).await;
+        let page = shown(&server, "/ui/jobs?q=type:a+since:1h").await;
+        assert_contains(&page, &["3 jobs, created from", "1 failed", "unfinished"]);
+        let mut found = 0;
+        for bar in bars(&page) {
+            assert!(bar.contains("q=type%3Aa&") || bar.ends_with("q=type%3Aa"), "{bar}");
+            found += row_count(&shown(&server, &bar).await);
+        }
+        assert_eq!(found, 3, "each job is behind one bar");
+    });
+}
+
+#[test]
+fn a_view_is_saved_in_the_browser_and_removed() {
+    on_both_stores_without_redirects(async |server| {
+        server.create(json!({ "type": "a" })).await;
+        assert_lacks(&shown(&server, "/ui/jobs").await, &["Saved views"]);
+        let query = "phase=ready&q=type%3Aa";
+        let page = shown(&server, &format!("/ui/jobs?{query}")).await;
+        assert_contains(&page, &["Saved views", "value=\"phase=ready&amp;q=type%3Aa\""]);
+        let saved = send(&server, "/ui/jobs/views", &[("name", "Ready <a>"), ("query", query)]).await;
+        assert_eq!(saved.status, 303);
+        assert_eq!(saved.header("location"), Some(format!("/ui/jobs?{query}").as_str()));
+        let cookies = saved.headers.get_all("set-cookie").iter().map(|it| it.to_str().unwrap().to_owned());
+        let cookie = cookies.into_iter().find(|it| it.starts_with("tenure_views=")).expect("it is kept");
+        assert!(cookie.contains("HttpOnly") && cookie.contains("Path=/ui"), "{cookie}");
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let see = async |path: &str| {
+            server
+                .request("GET", path)
+                .header("cookie", &cookie)
+                .header("accept", "text/html")
+                .send()
+                .await
+                .text
+        };
+        let page = see("/ui/jobs").await;
+        assert_contains(
+            &page,
+            &["<details class=\"views\" open>", "Ready &lt;a&gt;", "/ui/jobs?phase=ready&amp;q=type%3Aa"],
+        );
+        assert_contains(&see(&format!("/ui/jobs?{query}")).await, &["aria-current=\"true\">Ready &lt;a&gt;"]);
+        let removed = super::form(&server, "/ui/jobs/views", "remove=Ready+%3Ca%3E")
+            .header("cookie", &cookie)
+            .send()
+            .await;
+        let gone = removed.headers.get_all("set-cookie").iter().map(|it| it.to_str().unwrap());
+        assert!(gone.into_iter().any(|it| it.starts_with("tenure_views=;") && it.contains("Max-Age=0")));
+        for bad in [
+            [("name", ""), ("query", query)],
+            [("name", "a"), ("query", "")],
+            [("name", "a"), ("query", "a b")],
+        ] {
+            assert_eq!(send(&server, "/ui/jobs/views", &bad).await.status, 400, "{bad:?}");
+        }
     });
 }
 
@@ -215,7 +292,7 @@ fn the_search_finds_jobs() {
         assert_eq!(leads_to(id(&job)).await, page);
         assert_eq!(leads_to(&id(&job).replace('-', "").to_uppercase()).await, page);
         assert_eq!(leads_to(&id(&job)[..18]).await, page);
-        assert_eq!(leads_to(" state:failed  user:a&b ").await, "/ui/jobs?state=failed&user_id=a%26b");
+        assert_eq!(leads_to(" state:failed  user:a&b ").await, "/ui/jobs?q=state%3Afailed%20%20user%3Aa%26b");
         server.create(json!({ "type": "b" })).await;
         let page = shown(&server, &format!("/ui/search?q={}", &id(&job)[..6])).await;
         assert_contains(&page, &["2 jobs have ids that begin with"]);

@@ -20,7 +20,7 @@ fn allowed_actions_are_done_and_others_refused() {
 
         let held = server.create_claimed(json!({ "type": "a" })).await;
         let text = press(&server, &held, "/cancel", "reason=enough").await.text;
-        assert_contains(&text, &["admin:open requested a cancel", "▶"]);
+        assert_contains(&text, &["admin:open requested a cancel", "class=\"icon\""]);
         assert_lacks(&text, &[">Cancel</button>"]);
         let text = press(&server, &held, "/cancel-hard", "reason=now").await.text;
         assert_contains(&text, &["finished: cancelled"]);
@@ -34,12 +34,26 @@ fn allowed_actions_are_done_and_others_refused() {
         server.succeed(&claimed).await;
         let text = open_page(&server, &claimed).await;
         let command = format!("tenure job signal {} approve", id(&claimed));
-        assert_contains(&text, &[">Signal approve<", ">Signal decline<", &command]);
+        assert_contains(&text, &["Waits for a decision", ">Approve<", ">Decline<", &command]);
+        let decision = inside(&text, "id=\"job-decision\"", "id=\"job-actions\"");
+        assert_contains(
+            decision,
+            &["name=\"comment\"", "The job becomes rejected, which is final.", "Payload"],
+        );
         assert_eq!(press(&server, &claimed, "/signals/approve", "payload=%7Bno").await.status, 400);
         assert_eq!(press(&server, &claimed, "/signals/never", "").await.status, 409);
         let fields = "payload=%7B%22by%22%3A12345678901234567890123%7D";
         let text = press(&server, &claimed, "/signals/approve", fields).await.text;
         assert_contains(&text, &["published", "12345678901234567890123"]);
+
+        // A comment becomes the payload of the signal, and is in the history.
+        let claimed = server.create_claimed(json!({ "type": "review" })).await;
+        server.succeed(&claimed).await;
+        let both = "comment=no&payload=%7B%7D";
+        assert_eq!(press(&server, &claimed, "/signals/decline", both).await.status, 400);
+        let text = press(&server, &claimed, "/signals/decline", "comment=too+dark&payload=").await.text;
+        assert_contains(&text, &["finished: rejected", "&quot;comment&quot;: &quot;too dark&quot;"]);
+        assert_lacks(&text, &["Waits for a decision"]);
 
         // Forms from other origins, unknown actions and unknown jobs are refused.
         let job = server.create(json!({ "type": "a" })).await;

@@ -1,0 +1,52 @@
+//! How many ready jobs come before one that waits: for explanations, not for claims.
+
+use std::cmp::Reverse;
+
+use tenure_core::flow::BucketId;
+
+use super::rank::{Head, QueueRank, ShareLoad};
+use super::{ClaimIndex, GroupId, ReadyEntry, Subqueue};
+use crate::prelude::*;
+
+impl ClaimIndex {
+    /// Ready jobs that need a bucket and come before one of them, as if their queue was not shared. Looks at every subqueue.
+    pub(crate) fn ahead_at(&self, bucket: &BucketId, entry: &ReadyEntry, now: Timestamp) -> usize {
+        let needs = |subqueue: &&Subqueue| {
+            let mut demands = subqueue.key.resources.iter();
+            demands.any(|used| used.resource == bucket.resource && used.key == bucket.key)
+        };
+        self.ahead(self.subqueues.values().filter(needs), entry, now)
+    }
+
+    /// Jobs that wait for the same group and come before one of them.
+    pub(crate) fn ahead_in_group(&self, group: &GroupId, entry: &ReadyEntry, now: Timestamp) -> usize {
+        let subqueues = self.groups.get(group).into_iter().flatten();
+        self.ahead(subqueues.filter_map(|id| self.subqueues.get(id)), entry, now)
+    }
+
+    fn ahead<'a>(
+        &'a self,
+        subqueues: impl Iterator<Item = &'a Subqueue>,
+        entry: &ReadyEntry,
+        now: Timestamp,
+    ) -> usize {
+        let own = self.rank(&entry.queue, (entry.priority, entry.run_at, entry.id), now);
+        let count = |subqueue: &Subqueue| {
+            let (queue, priority) = (&subqueue.key.queue, subqueue.key.priority);
+            let is_before = |job: &&(Timestamp, JobId)| self.rank(queue, (priority, job.0, job.1), now) < own;
+            // The jobs of a subqueue are in order.
+            subqueue.jobs.iter().take_while(is_before).count()
+        };
+        subqueues.map(count).sum()
+    }
+
+    fn rank(
+        &self,
+        queue: &QueueName,
+        (priority, run_at, id): (i32, Timestamp, JobId),
+        now: Timestamp,
+    ) -> QueueRank {
+        let head = Head { priority: Reverse(priority), load: ShareLoad::NONE, run_at, id };
+        head.aged(self.uses.aging(queue), now).between_queues()
+    }
+}

@@ -1,0 +1,262 @@
+//! The search finds what the sentences of the specification find, when they are applied job by job.
+
+use std::cmp::Reverse;
+
+use tenure_core::flow::{Batch, Declarations, Limits, QueueFlow, Rate, Resource, Share, TypeFlow};
+
+use super::search::Places;
+use super::*;
+
+const NOW: Timestamp = Timestamp(1_000_000);
+
+/// A small generator: the test needs variety, not quality.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    fn name(&mut self, prefix: &str, end: u64) -> String {
+        format!("{prefix}{}", self.below(end))
+    }
+}
+
+fn declarations(draw: &mut Draw) -> Declarations {
+    let mut declared = Declarations::default();
+    for (name, key) in [("keyed", Some("payload.k".to_owned())), ("single", None)] {
+        let rate = Rate { count: 1 + draw.below(3), per: Millis(1000), burst: 3 + draw.below(3) };
+        let limits = Limits {
+            running: Some(2 + draw.below(4)),
+            rate: (draw.below(2) == 0).then_some(rate),
+            waiting: None,
+        };
+        declared.resources.insert(name.into(), Resource { key, limits });
+    }
+    for queue in ["q0", "q1", "q2"] {
+        let weights = [("s0".into(), 1 + draw.below(4))].into();
+        let share = Share { key: "user_id".to_owned(), weights, default_weight: 1 };
+        let aging = (draw.below(3) == 0).then_some(Millis(7));
+        declared
+            .queues
+            .insert(queue.into(), QueueFlow { share: (draw.below(2) == 0).then_some(share), aging });
+    }
+    declared
+}
+
+fn entry(draw: &mut Draw, number: u64) -> ReadyEntry {
+    let mut resources = Vec::new();
+    if draw.below(2) == 0 {
+        let key = Some(draw.name("k", 4).into());
+        resources.push(ResourceUse { resource: "keyed".into(), key, units: 1 + draw.below(2) });
+    }
+    if draw.below(3) == 0 {
+        resources.push(ResourceUse { resource: "single".into(), key: None, units: 1 });
+    }
+    let share = (draw.below(3) > 0).then(|| draw.name("s", 3).into());
+    ReadyEntry {
+        id: JobId::new(1, number.into()),
+        queue: draw.name("q", 3).into(),
+        job_type: draw.name("t", 2).into(),
+        priority: draw.below(3) as i32,
+        run_at: Timestamp(NOW.0 - 40 + draw.below(60) as i64),
+        is_new: true,
+        flow: Arc::new(FlowKeys { resources, share, ..FlowKeys::default() }),
+    }
+}
+
+fn used(entry: &ReadyEntry, is_leased: bool) -> FlowUse {
+    FlowUse { queue: entry.queue.clone(), flow: Arc::clone(&entry.flow), is_leased }
+}
+
+/// All jobs, without any index.
+#[derive(Default)]
+struct Naive {
+    ready: Vec<ReadyEntry>,
+    leased: Vec<ReadyEntry>,
+    uses: BucketUses,
+}
+
+impl Naive {
+    fn choose(&self, max: usize, now: Timestamp) -> Vec<JobId> {
+        let mut uses = BucketUses::with_state(Arc::clone(&self.uses.state));
+        for (id, level) in self.uses.levels() {
+            uses.set_level(&id, level);
+        }
+        self.ready.iter().for_each(|entry| uses.moved(None, Some(&used(entry, false))));
+        self.leased.iter().for_each(|entry| uses.moved(None, Some(&used(entry, true))));
+        let mut chosen: Vec<JobId> = Vec::new();
+        while chosen.len() < max {
+            let state = Arc::clone(&uses.state);
+            let is_free = |entry: &&ReadyEntry| {
+                let blocked =
+                    |demand: &ResourceUse| state.blocked(demand, &uses.bucket(&demand.bucket()), now);
+                entry.run_at <= now
+                    && !chosen.contains(&entry.id)
+                    && entry.flow.resources.iter().all(|demand| blocked(demand).is_none())
+            };
+            let mut best: BTreeMap<&QueueName, (Head, &ReadyEntry)> = BTreeMap::new();
+            for entry in self.ready.iter().filter(is_free) {
+                let load = uses.load(&entry.queue, entry.flow.share.as_ref());
+                let head =
+                    Head { priority: Reverse(entry.priority), load, run_at: entry.run_at, id: entry.id };
+                let head = head.aged(uses.aging(&entry.queue), now);
+                let known = best.entry(&entry.queue).or_insert((head, entry));
+                if head < known.0 {
+                    *known = (head, entry);
+                }
+            }
+            let Some((_, next)) = best.into_values().min_by_key(|(head, _)| head.between_queues()) else {
+                break;
+            };
+            chosen.push(next.id);
+            for demand in &next.flow.resources {
+                if let Some(rate) = state.limits(&demand.resource).rate {
+                    let level = uses.bucket(&demand.bucket()).level.take(&rate, demand.units, now);
+                    uses.set_level(&demand.bucket(), level);
+                }
+            }
+            uses.moved(Some(&used(next, false)), Some(&used(next, true)));
+        }
+        chosen
+    }
+}
+
+#[test]
+fn candidates_are_those_of_the_specification_in_its_order() {
+    for seed in 0..400 {
+        let mut draw = Draw(seed);
+        let state =
+            Arc::new(FlowState { declarations: Arc::new(declarations(&mut draw)), ..FlowState::default() });
+        let mut index = ClaimIndex::with_state(Arc::clone(&state));
+        let mut naive = Naive { uses: BucketUses::with_state(state), ..Naive::default() };
+        let (mut number, mut now) = (0, NOW);
+        for round in 0..12 {
+            for _ in 0..draw.below(12) {
+                number += 1;
+                let new = entry(&mut draw, number);
+                index.insert(&new);
+                index.moved(None, Some(&used(&new, false)));
+                naive.ready.push(new);
+            }
+            for _ in 0..draw.below(4).min(naive.leased.len() as u64) {
+                let ended = naive.leased.swap_remove(draw.below(naive.leased.len() as u64) as usize);
+                index.moved(Some(&used(&ended, true)), None);
+            }
+            now = Timestamp(now.0 + draw.below(400) as i64);
+            let max = 1 + draw.below(6) as u32;
+            index.promote(now, |id| naive.ready.iter().find(|entry| entry.id == id).cloned());
+            let wanted = Wanted { places: Places::Admitted(&|_| true), claims: &[max], now };
+            let found: Vec<JobId> = index.search(&wanted).iter().map(|candidate| candidate.id).collect();
+            assert_eq!(found, naive.choose(max as usize, now), "seed {seed}, round {round}");
+            for id in found {
+                let position = naive.ready.iter().position(|entry| entry.id == id).unwrap();
+                let claimed = naive.ready.swap_remove(position);
+                for demand in &claimed.flow.resources {
+                    let Some(rate) = index.state().limits(&demand.resource).rate else { continue };
+                    let level = index.uses.bucket(&demand.bucket()).level.take(&rate, demand.units, now);
+                    index.uses.set_level(&demand.bucket(), level);
+                    naive.uses.set_level(&demand.bucket(), level);
+                }
+                index.remove(&claimed);
+                index.moved(Some(&used(&claimed, false)), Some(&used(&claimed, true)));
+                naive.leased.push(claimed);
+            }
+        }
+    }
+}
+
+fn embedding(number: u64, run_at: i64, key: &str) -> ReadyEntry {
+    let batch = Some(BatchKey { key: Some(key.into()) });
+    ReadyEntry {
+        id: JobId::new(1, number.into()),
+        queue: "q".into(),
+        job_type: "embed".into(),
+        priority: 0,
+        run_at: Timestamp(run_at),
+        is_new: true,
+        flow: Arc::new(FlowKeys { batch, ..FlowKeys::default() }),
+    }
+}
+
+fn groups_of(size: u64, wait: u64) -> ClaimIndex {
+    let batch = Batch { size, wait: Millis(wait), key: Some("payload.model".to_owned()) };
+    let types = [("embed".into(), TypeFlow { batch: Some(batch), ..TypeFlow::default() })].into();
+    let declarations = Arc::new(Declarations { types, ..Declarations::default() });
+    ClaimIndex::with_state(Arc::new(FlowState { declarations, ..FlowState::default() }))
+}
+
+#[test]
+fn groups_are_whole_or_as_old_as_declared() {
+    let mut index = groups_of(3, 100);
+    let jobs: Vec<ReadyEntry> =
+        (0..5).map(|n| embedding(n, n as i64, if n == 4 { "b" } else { "a" })).collect();
+    for job in &jobs {
+        index.insert(job);
+    }
+    index.promote(Timestamp(10), |id| jobs.iter().find(|job| job.id == id).cloned());
+    let next = |index: &ClaimIndex, now: i64| index.next_run(|_| true, Timestamp(now)).map(|(at, _)| at.0);
+    assert_eq!(next(&index, 10), Some(100), "when the oldest of key a has waited");
+    assert_eq!(next(&index, 100), Some(104), "when that of key b has");
+    assert_eq!(
+        index.claimable(|_| true, 1, Timestamp(10)),
+        [(("q".into(), "embed".into()), 1)],
+        "a whole group"
+    );
+    let mut sizes = |claims: &[u32], now: i64| -> Vec<Option<usize>> {
+        index.promote(Timestamp(now), |id| jobs.iter().find(|job| job.id == id).cloned());
+        let wanted = Wanted { places: Places::Admitted(&|_| true), claims, now: Timestamp(now) };
+        index.search(&wanted).iter().map(|candidate| candidate.group.map(|group| group.size)).collect()
+    };
+    assert_eq!(sizes(&[9], 10), [Some(3); 3], "one whole group of key a; the others wait");
+    assert_eq!(sizes(&[2], 10), [Some(2); 2], "as many as the claim takes");
+    assert_eq!(
+        sizes(&[9], 100),
+        [Some(3), Some(3), Some(3)],
+        "the fourth of key a is not the oldest one yet"
+    );
+    assert_eq!(sizes(&[9], 103).len(), 4, "the rest of key a after its wait");
+    assert_eq!(sizes(&[9], 104).len(), 5);
+    assert_eq!(sizes(&[1, 1], 10).len(), 2);
+}
+
+#[test]
+fn many_blocked_jobs_cost_one_step() {
+    let limits = Limits { running: Some(1), ..Limits::default() };
+    let resources = [("gpu".into(), Resource { key: None, limits })].into();
+    let declarations = Arc::new(Declarations { resources, ..Declarations::default() });
+    let state = FlowState { declarations, ..FlowState::default() };
+    let mut index = ClaimIndex::with_state(Arc::new(state));
+    let demand = ResourceUse { resource: "gpu".into(), key: None, units: 1 };
+    // Each with another key, so that each is a subqueue.
+    let flow = |n: u64| FlowKeys {
+        resources: vec![demand.clone()],
+        share: Some(format!("s{n}").into()),
+        ..FlowKeys::default()
+    };
+    let job = |n: u64, flow: FlowKeys| ReadyEntry { flow: Arc::new(flow), ..embedding(n, 0, "") };
+    let blocked: HashMap<JobId, ReadyEntry> =
+        (0..50_000).map(|n| job(n, flow(n))).map(|job| (job.id, job)).collect();
+    let holder = used(&job(0, flow(0)), true);
+    index.moved(None, Some(&holder));
+    for job in blocked.values() {
+        index.insert(job);
+    }
+    let free = job(60_000, FlowKeys::default());
+    index.insert(&free);
+    index.promote(NOW, |id| Some(blocked.get(&id).unwrap_or(&free).clone()));
+    let wanted = Wanted { places: Places::Admitted(&|_| true), claims: &[1], now: NOW };
+    assert_eq!(index.search(&wanted)[0].id, free.id);
+    assert_eq!(index.gates.values().map(|gate| gate.subqueues).sum::<usize>(), 50_000, "all are parked");
+    assert_eq!(index.open.values().map(BTreeMap::len).sum::<usize>(), 1, "and not looked at again");
+    index.moved(Some(&holder), None);
+    let wanted = Wanted { claims: &[3], ..wanted };
+    let found = index.search(&wanted);
+    assert_eq!(found.len(), 2, "one of them fits now");
+    assert_eq!(
+        index.gates.values().map(|gate| gate.subqueues).sum::<usize>(),
+        50_000,
+        "they are searched where they are"
+    );
+}

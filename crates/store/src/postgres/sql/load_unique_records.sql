@@ -1,2 +1,0 @@
--- load_unique_records: key records of unique keys, not locked. Index: the primary key.
-select id, fingerprint, targets, created_at, expires_at from keys where id = any($1) order by id
