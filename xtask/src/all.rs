@@ -7,9 +7,10 @@ use std::fs;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use crate::cargo::{self, Program};
 use crate::scratch::Scratch;
@@ -28,10 +29,15 @@ const BUILT_ONLY: &[&str] = &["conformance", "peer", "worker"];
 /// Runs every step up to the first failure, then prints the test runners' summaries and their sum.
 pub fn run() -> Result<()> {
     let start = Instant::now();
-    step::run("install", install::run)?;
-    step::run("fmt", fmt)?;
-    step::run("tidy", tidy::run)?;
-    step::run("clippy", clippy)?;
+    install::components()?;
+    thread::scope(|scope| {
+        // Installing waits for the network most of the time; these steps need nothing of it.
+        let install = scope.spawn(|| step::run("install", install::run));
+        step::run("fmt", fmt)?;
+        step::run("tidy", tidy::run)?;
+        step::run("clippy", clippy)?;
+        install.join().map_err(|_| anyhow!("the installation panicked"))?
+    })?;
     let scratch = Scratch::start()?;
     let mut tested = step::run("tests", || tests(&scratch))?;
     tested.append(step::run("doctests", doc_tests)?);
@@ -78,7 +84,7 @@ pub fn doc() -> Result<Report> {
 
 fn tests(scratch: &Scratch) -> Result<Report> {
     // Tests mostly wait: two for each core keep the cores busy.
-    let threads = 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
     let mut command = if cargo::has("nextest") {
         let nextest = "nextest run --workspace --all-features --no-fail-fast --test-threads";
         cargo::command(&format!("{nextest} {threads}"))

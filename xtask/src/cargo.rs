@@ -27,6 +27,10 @@ const LOCKED: &[&str] = &["build", "clippy", "doc", "metadata", "nextest run", "
 pub fn command(arguments: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(locked(arguments).split(' ')).current_dir(root());
+    if std::env::var_os("CI").is_some() {
+        // Nothing is built twice there, and nothing debugged.
+        command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
+    }
     command
 }
 

@@ -12,14 +12,20 @@ use crate::{browser, bucket, cargo, fuzz, generators, peers, prometheus, scratch
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 const PGBOUNCER_PLACES: &[&str] = &["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
 
-/// Installs programs with apt, components with rustup, and packages with pip and npm.
-pub fn run() -> Result<Report> {
+/// Installs components of the Rust toolchain with rustup.
+pub fn components() -> Result<Report> {
     let mut report = Report::default();
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !cargo::has(subcommand) {
             report.append(add_component(component)?);
         }
     }
+    Ok(report)
+}
+
+/// Installs programs with apt, components with rustup, and packages with pip and npm.
+pub fn run() -> Result<Report> {
+    let mut report = components()?;
     if scratch::programs().is_none() {
         report.append(packages(&["postgresql", "pgbouncer"])?);
         scratch::programs().context("apt-get installed postgresql, but /usr/lib/postgresql has no server")?;

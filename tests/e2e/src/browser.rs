@@ -26,6 +26,7 @@ pub async fn run_story_with(story: &str, url: &str, mut props: Value, mut on_req
         "tools": xtask::browser::javascript().expect(missing),
         "chromium": xtask::browser::CHROMIUM,
         "screenshots": xtask::cargo::target().join("screenshots"),
+        "isPictured": std::env::var_os("TENURE_TEST_SCREENSHOTS").is_some(),
         "props": props,
     });
     let mut node = Command::new("node");

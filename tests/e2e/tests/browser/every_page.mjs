@@ -101,6 +101,7 @@ await story(async (test) => {
     await phone.setViewportSize({ width: 360, height: 800 });
     await visit(phone, squeezed, " on a phone");
     await phone.setViewportSize({ width: 390, height: 844 });
+    wrong.push(...(await inaccessible(phone)).map((flaw) => `${name} on a phone: ${flaw}`));
     await test.screenshot(phone, `${name}-${theme}-phone`);
   }
   assert.deepEqual(wrong, []);

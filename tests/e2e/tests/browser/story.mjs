@@ -9,7 +9,7 @@ import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 
-const { tools, chromium: executablePath, screenshots, props } = JSON.parse(process.env.STORY);
+const { tools, chromium: executablePath, screenshots, isPictured, props } = JSON.parse(process.env.STORY);
 const require = createRequire(tools + "/");
 const { chromium } = require("playwright-core");
 
@@ -143,8 +143,12 @@ class StoryTest {
     assert.deepEqual(wrong, [], "errors on pages");
   }
 
-  /** A screenshot of the window or of the whole page. */
+  /** A screenshot of the window or of the whole page, if TENURE_TEST_SCREENSHOTS is set: pictures take longer than the checks. */
   async screenshot(page, name, fullPage = true) {
+    if (isPictured) await this.#picture(page, name, fullPage);
+  }
+
+  async #picture(page, name, fullPage) {
     mkdirSync(screenshots, { recursive: true });
     const capture = () => page.screenshot({ path: join(screenshots, `${name}.png`), fullPage });
     // On a busy machine Chromium is sometimes unable to capture a page.
@@ -156,7 +160,7 @@ class StoryTest {
     for (const error of this.#errors) console.error(error);
     for (const [number, page] of this.#pages.entries()) {
       if (page.isClosed()) continue;
-      await this.screenshot(page, `failed-${NAME}-${number}`).catch(() => {});
+      await this.#picture(page, `failed-${NAME}-${number}`, true).catch(() => {});
       const seen = await page.locator("main").ariaSnapshot({ timeout: 5000 }).catch((error) => `${error}`);
       console.error(`-- ${page.url()}\n${seen}`);
     }
