@@ -19,6 +19,8 @@ use crate::tally::{self, Tally};
 use crate::{deny, fuzz, install, readme, scripts, systems, tidy};
 
 const SIM_SEEDS: &str = "200";
+/// A machine that is slow for a moment must not hide the result of all other checks. Each test that failed once is reported.
+const RETRIES: u32 = 1;
 /// Building the optimized simulator takes longer than these seeds do without optimization.
 const SIM_OPTIMIZED: bool = false;
 /// An example must end within this time.
@@ -86,12 +88,14 @@ fn tests(scratch: &Scratch) -> Result<Report> {
     // Tests mostly wait: two for each core keep the cores busy.
     let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
     let mut command = if cargo::has("nextest") {
-        let nextest = "nextest run --workspace --all-features --no-fail-fast --test-threads";
-        cargo::command(&format!("{nextest} {threads}"))
+        let nextest = "nextest run --workspace --all-features --no-fail-fast";
+        cargo::command(&format!("{nextest} --retries {RETRIES} --test-threads {threads}"))
     } else {
         cargo::command("test --workspace --all-features --no-fail-fast --lib --bins --tests --examples")
     };
-    step::command("tests", command.env("CARGO_TERM_COLOR", "never").envs(scratch.env()))
+    let mut report = step::command("tests", command.env("CARGO_TERM_COLOR", "never").envs(scratch.env()))?;
+    report.remarks.extend(tally::flaky(&report.output));
+    Ok(report)
 }
 
 fn doc_tests() -> Result<Report> {

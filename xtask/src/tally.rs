@@ -33,6 +33,12 @@ pub fn summary_lines(output: &str) -> impl Iterator<Item = &str> {
     lines.filter(|line| line.starts_with("Summary [") || line.starts_with("test result:"))
 }
 
+/// The tests that failed and passed when they were repeated.
+pub fn flaky(output: &str) -> impl Iterator<Item = String> {
+    let tests = output.lines().filter_map(|line| line.trim_start().strip_prefix("FLAKY "));
+    tests.map(|test| format!("flaky: passed when it was repeated: {test}"))
+}
+
 fn number_before(line: &str, word: &str) -> u64 {
     let words: Vec<&str> = line.split([' ', ',', ';']).filter(|word| !word.is_empty()).collect();
     let found = words.windows(2).find(|pair| pair[1] == word);
@@ -47,6 +53,13 @@ mod tests {
     fn nextest_is_counted() {
         let output = "        PASS [   0.004s] xtask a\n     Summary [  12.300s] 415 tests run: 412 passed (1 slow), 2 failed, 1 timed out, 3 skipped\n";
         assert_eq!(Tally::of(output), Tally { passed: 412, failed: 3, skipped: 3 });
+    }
+
+    #[test]
+    fn flaky_tests_are_named() {
+        let output = "  TRY 1 FAIL [   0.004s] (1/2) xtask a\n       FLAKY 2/2 [   0.011s] (1/2) xtask a\n";
+        let expected = "flaky: passed when it was repeated: 2/2 [   0.011s] (1/2) xtask a";
+        assert_eq!(flaky(output).collect::<Vec<_>>(), [expected]);
     }
 
     #[test]
