@@ -72,7 +72,9 @@ pub(crate) fn load(
             layers.record(&name, &text, Some(&Site::File(value.span())));
         }
     }
-    for Draft { definition, flow, .. } in drafts.iter().filter(|draft| !draft.flow.is_empty()) {
+    // A declared type has none of the flow control of the catch-all type, so it needs an entry beside it.
+    let of_others = drafts.iter().any(|draft| draft.definition.name == CATCH_ALL && !draft.flow.is_empty());
+    for Draft { definition, flow, .. } in drafts.iter().filter(|draft| of_others || !draft.flow.is_empty()) {
         declarations.types.insert(definition.name.as_str().into(), flow.flow.clone());
     }
     let mut types: Vec<TypeDefinition> = drafts.into_iter().map(|draft| draft.definition).collect();

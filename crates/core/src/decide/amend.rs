@@ -66,7 +66,7 @@ pub(crate) fn apply(
     let job = context.job(id)?;
     // A ready state without a rule for claims has no earliest time.
     let run_at = new.run_at.filter(|at| *at != job.run_at && job.run_at != Timestamp::NEVER);
-    let payload = new.payload.filter(|payload| payload != job.payload());
+    let payload = new.payload.filter(|payload| payload.digest() != job.payload().digest());
     let priority = new.priority.filter(|priority| *priority != job.priority());
     // An amended key keeps the place of the job's creation.
     let placed = |flow: FlowKeys| match job.flow().place {

@@ -170,7 +170,8 @@ fn values(context: &DecisionContext<'_>, name: &ResourceName, change: &ResourceC
             PauseScope::Bucket(bucket) => json!({ "key": bucket.key, "until": pause.until }),
         })
         .collect();
-    json!({ "limits": state.limits(name), "paused": pauses })
+    let origin = if state.overrides.contains_key(name) { "override" } else { "file" };
+    json!({ "limits": state.limits(name), "origin": origin, "paused": pauses })
 }
 
 /// Puts the declarations of a node that starts in force.

@@ -94,6 +94,11 @@ impl TokenLevel {
         ((capacity(rate) - self.debt(rate, now)) / u128::from(rate.per.0)) as u64
     }
 
+    /// The time of this level.
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
     /// When the bucket is full.
     pub fn full_at(&self, rate: &Rate) -> Timestamp {
         let wait = self.debt(rate, self.at).div_ceil(u128::from(rate.count));

@@ -109,10 +109,18 @@ impl Share {
     }
 }
 
+impl TypeFlow {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 impl Declarations {
-    /// The flow control of a type, or of the catch-all type.
+    /// The flow control of a type. That of the catch-all type applies to types that are not declared; a declared type without any
+    /// has an empty entry beside it.
     pub fn job_type(&self, job_type: &str) -> Option<&TypeFlow> {
-        self.types.get(job_type).or_else(|| self.types.get(CATCH_ALL))
+        let found = self.types.get(job_type).or_else(|| self.types.get(CATCH_ALL));
+        found.filter(|flow| !flow.is_empty())
     }
 
     /// The largest number of units that one job uses of a resource.

@@ -265,7 +265,8 @@ impl FlowState {
 
     /// The pause that keeps a bucket from granting leases now.
     pub fn pause(&self, bucket: &BucketId, now: Timestamp) -> Option<&Pause> {
-        if self.pauses.is_empty() {
+        // A pause of a resource that is not declared any more has no effect: it could not be resumed.
+        if self.pauses.is_empty() || !self.declarations.resources.contains_key(&bucket.resource) {
             return None;
         }
         let scopes = [PauseScope::Resource(bucket.resource.clone()), PauseScope::Bucket(bucket.clone())];

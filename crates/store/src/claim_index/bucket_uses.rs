@@ -26,7 +26,12 @@ pub(crate) struct BucketUses {
     leases: HashMap<(QueueName, Option<Name>), u64>,
     /// How often subqueues were parked at a resource.
     waits: HashMap<ResourceName, u64>,
+    /// The number of buckets at which those that nothing uses are forgotten.
+    prune_at: usize,
 }
+
+/// Fewer buckets are not worth a search for those that nothing uses.
+const PRUNED_FROM: usize = 1024;
 
 impl BucketUses {
     pub(crate) fn with_state(state: Arc<FlowState>) -> Self {
@@ -115,6 +120,11 @@ impl BucketUses {
     pub(crate) fn set_level(&mut self, id: &BucketId, level: TokenLevel) {
         let bucket = self.buckets.entry(id.clone()).or_default();
         bucket.level = bucket.level.latest(level);
+        // The times of levels never go back, so a bucket that was full then is full now.
+        if self.prune_at.max(PRUNED_FROM) <= self.buckets.len() {
+            self.prune(level.at());
+            self.prune_at = 2 * self.buckets.len();
+        }
     }
 
     /// Forgets buckets that nothing uses and that are full again.

@@ -212,9 +212,16 @@ fn an_amendment_changes_values_and_no_state_and_equal_values_make_no_event() {
     assert_eq!((&job.state, job.attempt, job.clocks), (&before.state, before.attempt, before.clocks));
     assert_eq!(job.times.entered, before.times.entered);
     amend(&mut run.world, |amend| amend.priority = Some(-4)).expect("nothing changes");
-    assert_eq!(run.job().seq, 2);
+    let spaced = Json::parse(r#"{ "a": 1, "b": 2 }"#).expect("it is valid");
+    amend(&mut run.world, |amend| amend.payload = Some(Json::of(&serde_json::json!({ "a": 1, "b": 2 }))))
+        .expect("the job is ready");
+    assert_eq!(run.job().seq, 3);
+    amend(&mut run.world, |amend| amend.payload = Some(spaced)).expect("nothing changes");
+    assert_eq!(run.job().seq, 3, "the same value in another text");
+    amend(&mut run.world, |amend| amend.payload = Some(payload.clone())).expect("the job is ready");
+    assert_eq!(run.job().seq, 4);
     let stale = amend(&mut run.world, |amend| (amend.priority, amend.if_seq) = (Some(1), Some(1)));
-    assert_eq!(stale, Err(Refusal::PreconditionFailed { job: job_id(1), seq: 2 }));
+    assert_eq!(stale, Err(Refusal::PreconditionFailed { job: job_id(1), seq: 4 }));
     assert!(run.claim());
     let held = amend(&mut run.world, |amend| amend.priority = Some(1));
     assert!(matches!(held, Err(Refusal::InvalidTransition { trigger: Trigger::Amend, .. })));

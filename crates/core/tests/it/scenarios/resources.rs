@@ -215,6 +215,30 @@ fn a_job_that_is_not_the_first_just_leaves_its_sequence() {
 }
 
 #[test]
+fn a_pause_of_a_resource_that_is_not_declared_any_more_blocks_no_job() {
+    let mut world = world(Limits { running: Some(2), ..Limits::default() });
+    create(&mut world, using(1, "a")).expect("it is created");
+    let change = ResourceChange::Pause { key: None, span: None };
+    submit(&mut world, "operator:ann", Command::ChangeResource { resource: "api".into(), change })
+        .expect("it is declared");
+    assert!(claim(&mut world).is_empty());
+    submit(&mut world, "runtime", Command::DeclareFlow(Arc::default())).expect("it is valid");
+    assert_eq!(claim(&mut world), [job_id(1)]);
+}
+
+#[test]
+fn an_override_that_equals_the_file_is_audited_since_it_stays_when_the_file_changes() {
+    let limits = Limits { running: Some(2), ..Limits::default() };
+    let mut world = world(limits);
+    let same = LimitOverride { running: Some(limits.running), ..LimitOverride::default() };
+    let set = |change| Command::ChangeResource { resource: "api".into(), change };
+    submit(&mut world, "operator:ann", set(ResourceChange::Set(same))).expect("it is valid");
+    assert_eq!(world.tables.audit.len(), 1);
+    submit(&mut world, "operator:ann", set(ResourceChange::Set(same))).expect("it is valid");
+    assert_eq!(world.tables.audit.len(), 1, "nothing has changed");
+}
+
+#[test]
 fn every_pause_of_a_bucket_is_audited_however_many_there_are() {
     let mut world = world(Limits { running: Some(5), ..Limits::default() });
     let before = world.tables.audit.len();
