@@ -80,7 +80,14 @@ impl CompiledFlow {
     }
 
     fn job_type(&self, name: &str) -> Option<&CompiledTypeFlow> {
-        self.types.get(name).or_else(|| self.types.get(CATCH_ALL))
+        // As in the declarations, of which this has the keys.
+        let declared =
+            self.declarations.types.get_key_value(name).map_or(CATCH_ALL, |(name, _)| name.as_str());
+        self.declarations.job_type(name).and(self.types.get(declared))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.declarations.is_empty()
     }
 
     /// Whether a job of this type in this queue has keys.

@@ -37,6 +37,8 @@ enum WakeUp {
 
 #[derive(Debug)]
 struct Waiter {
+    /// How many jobs it takes.
+    max: u32,
     /// The claim, if it may join a batch: it is not queued already.
     claim: Option<CommandEnvelope>,
     wake_up: oneshot::Sender<WakeUp>,
@@ -62,12 +64,12 @@ struct WaiterGuard<'a> {
 }
 
 impl WaitingClaims {
-    fn register<'a>(&'a self, filter: &'a ClaimFilter) -> WaiterGuard<'a> {
-        let (sender, wake_up) = oneshot::channel();
+    fn register<'a>(&'a self, claim: &'a Claim) -> WaiterGuard<'a> {
+        let (filter, (sender, wake_up)) = (&claim.filter, oneshot::channel());
         let mut waiters = self.waiters();
         waiters.arrivals += 1;
         let arrival = waiters.arrivals;
-        let waiter = Waiter { claim: None, wake_up: sender };
+        let waiter = Waiter { max: claim.max, claim: None, wake_up: sender };
         waiters.by_filter.entry(filter.clone()).or_default().insert(arrival, waiter);
         WaiterGuard { waiting: self, filter, arrival, wake_up }
     }
@@ -77,11 +79,11 @@ impl WaitingClaims {
         let mut waiters = self.waiters();
         loop {
             let (filter, arrival) = waiters.first(queue, job_type, |waiter| waiter.claim.is_some())?;
-            let Waiter { claim, wake_up } = waiters.take(&filter, arrival)?;
+            let Waiter { max, claim, wake_up } = waiters.take(&filter, arrival)?;
             let (reply, answer) = oneshot::channel();
             let (sender, again) = oneshot::channel();
             if wake_up.send(WakeUp::Joined(answer, again)).is_ok() {
-                let waiter = Waiter { claim: None, wake_up: sender };
+                let waiter = Waiter { max, claim: None, wake_up: sender };
                 waiters.by_filter.entry(filter).or_default().insert(arrival, waiter);
                 return claim.map(|envelope| QueuedCommand { envelope, reply });
             }
@@ -115,9 +117,10 @@ impl WaitingClaims {
         }
     }
 
-    /// Plans a poll for a claim that waits, unless the last one covered its filter.
-    fn await_poll(&self, filter: &ClaimFilter) {
-        if !self.waiters().polled.contains(filter) {
+    /// Plans a poll for a claim that waits, unless the last one covered its filter. With flow control each claim that found nothing needs
+    /// one: what it waits for, such as tokens or the end of a pause, may be known only since its search.
+    fn await_poll(&self, filter: &ClaimFilter, has_flow: bool) {
+        if has_flow || !self.waiters().polled.contains(filter) {
             self.poll_by(Instant::now());
         }
     }
@@ -140,13 +143,17 @@ impl WaitingClaims {
         }
     }
 
-    /// The filters to poll for, and the number of waiters. The next poll is at `next`, if not before.
-    fn begin_poll(&self, next: Instant) -> (Vec<ClaimFilter>, usize) {
+    /// The claims to poll for, and the number of waiters. The next poll is at `next`, if not before.
+    fn begin_poll(&self, next: Instant) -> (Vec<AwaitedJobs>, usize) {
         let mut waiters = self.waiters();
-        let filters: Vec<ClaimFilter> = waiters.by_filter.keys().cloned().collect();
-        waiters.polled = filters.iter().cloned().collect();
-        waiters.next_poll = (!filters.is_empty()).then_some(next);
-        (filters, waiters.by_filter.values().map(BTreeMap::len).sum())
+        let smallest = |waiting: &BTreeMap<u64, Waiter>| waiting.values().map(|waiter| waiter.max).min();
+        let awaited = waiters.by_filter.iter().filter_map(|(filter, waiting)| {
+            Some(AwaitedJobs { filter: filter.clone(), max: smallest(waiting)? })
+        });
+        let awaited: Vec<AwaitedJobs> = awaited.collect();
+        waiters.polled = awaited.iter().map(|awaited| awaited.filter.clone()).collect();
+        waiters.next_poll = (!awaited.is_empty()).then_some(next);
+        (awaited, waiters.by_filter.values().map(BTreeMap::len).sum())
     }
 
     pub(crate) fn admits(&self, queue: &QueueName, job_type: &TypeName) -> bool {
@@ -271,13 +278,13 @@ pub(crate) async fn claim_until(
     tokio::pin!(deadline);
     let mut stopping = inner.stopping.subscribe();
     // Registered before the claim is decided, so that a job that becomes ready in between wakes it.
-    let mut waiter = inner.waiting.register(&claim.filter);
+    let mut waiter = inner.waiting.register(claim);
     let mut answer = inner.submit(envelope(by, claim)).await?;
     loop {
         if !is_empty(&answer) {
             return Ok(answer);
         }
-        inner.waiting.await_poll(&claim.filter);
+        inner.waiting.await_poll(&claim.filter, !inner.flow().is_empty());
         waiter.may_join(envelope(by, claim));
         let woken = tokio::select! {
             biased;
@@ -298,7 +305,7 @@ pub(crate) async fn claim_until(
                 joined.await.map_err(|_| Failure::Stopped)??
             }
             WakeUp::Ready(..) => {
-                waiter = inner.waiting.register(&claim.filter);
+                waiter = inner.waiting.register(claim);
                 inner.submit(envelope(by, claim)).await?
             }
         };
@@ -316,11 +323,11 @@ fn is_empty(answer: &CommandResult) -> bool {
 impl Inner {
     /// Wakes the claims whose jobs are claimable without a wake-up, and plans the next poll.
     pub(crate) async fn poll_ready_jobs(&self) {
-        let (filters, waiting) = self.waiting.begin_poll(Instant::now() + self.poll_every());
-        if filters.is_empty() {
+        let (awaited, waiting) = self.waiting.begin_poll(Instant::now() + self.poll_every());
+        if awaited.is_empty() {
             return;
         }
-        match self.store.ready_jobs(filters, waiting).await {
+        match self.store.ready_jobs(awaited, waiting).await {
             Ok(ready) => self.waiting.became_ready(&ready, self.clock.now()),
             Err(error) => tracing::warn!(%error, "read of ready jobs failed"),
         }

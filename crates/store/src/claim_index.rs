@@ -5,6 +5,7 @@
 //! is *parked* there, and the bucket's next change puts it back: blocked jobs are not looked at again before that.
 
 mod ahead;
+mod awaited;
 mod bucket_uses;
 mod rank;
 #[cfg(test)]
@@ -14,7 +15,8 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use tenure_core::flow::{Batch, BatchKey, BucketId, FlowKeys, FlowState, ResourceUse};
+use tenure_core::flow::{BatchKey, BucketId, FlowKeys, FlowState, Pause, PauseScope, ResourceUse};
+use tenure_core::id::ResourceName;
 
 use crate::prelude::*;
 use crate::sorted::SortedVecs;
@@ -347,9 +349,30 @@ impl ClaimIndex {
         }
     }
 
-    /// Opens every gate, after a change of limits or pauses.
-    pub(crate) fn open_gates(&mut self) {
-        let gates: Vec<GateId> = self.gates.keys().cloned().collect();
+    /// Opens the gates of resources whose limits have changed, and of pauses that have ended or end earlier.
+    pub(crate) fn open_gates(&mut self, before: &FlowState, after: &FlowState) {
+        let changed =
+            |resource: &&ResourceName| before.overrides.get(*resource) != after.overrides.get(*resource);
+        let overrides = before.overrides.keys().chain(after.overrides.keys()).filter(changed);
+        let overrides = overrides.map(|resource| PauseScope::Resource(resource.clone()));
+        let ends = |pause: &Pause| pause.until.unwrap_or(Timestamp::NEVER);
+        let shorter = before
+            .pauses
+            .iter()
+            .filter(|(scope, pause)| after.pauses.get(scope).is_none_or(|other| ends(other) < ends(pause)));
+        let scopes: Vec<PauseScope> = overrides.chain(shorter.map(|(scope, _)| scope.clone())).collect();
+        for scope in scopes {
+            match scope {
+                PauseScope::Bucket(bucket) => self.freed(bucket),
+                PauseScope::Resource(resource) => self.open_gates_of(&resource),
+            }
+        }
+    }
+
+    fn open_gates_of(&mut self, resource: &ResourceName) {
+        let first = (BucketId { resource: resource.clone(), key: None }, 0);
+        let gates = self.gates.range(first..).map(|(gate, _)| gate);
+        let gates: Vec<GateId> = gates.take_while(|gate| gate.0.resource == *resource).cloned().collect();
         for gate in &gates {
             self.open_gate(gate);
         }
@@ -381,84 +404,6 @@ impl ClaimIndex {
                 self.refresh(subqueue);
             }
         }
-    }
-
-    /// The earliest `run_at` of the claimable jobs of each queue and type.
-    pub(crate) fn oldest(&self) -> BTreeMap<Place, Timestamp> {
-        let mut oldest = BTreeMap::new();
-        for subqueue in self.subqueues.values() {
-            let Some(&(run_at, _)) = subqueue.jobs.first() else { continue };
-            let known = oldest.entry(subqueue.key.place()).or_insert(run_at);
-            *known = run_at.min(*known);
-        }
-        oldest
-    }
-
-    /// How many jobs wait for a group, and since when the oldest.
-    pub(crate) fn group(&self, place: &Place, key: &BatchKey) -> Option<(usize, Timestamp)> {
-        let subqueues =
-            self.groups.get(&(place.clone(), key.clone()))?.iter().map(|subqueue| &self.subqueues[subqueue]);
-        let oldest = subqueues
-            .clone()
-            .filter_map(|subqueue| subqueue.jobs.first())
-            .map(|(run_at, _)| *run_at)
-            .min()?;
-        Some((subqueues.map(|subqueue| subqueue.jobs.len()).sum(), oldest))
-    }
-
-    /// How many jobs of each admitted queue and type can be claimed now; exact up to `limit`.
-    pub(crate) fn claimable(
-        &mut self,
-        admits: impl Fn(&Place) -> bool,
-        limit: u32,
-        now: Timestamp,
-    ) -> Vec<(Place, usize)> {
-        let gates = self.open_gates.iter().filter_map(|gate| self.gates.get(gate)).map(|gate| &gate.heads);
-        let places = gates.chain([&self.open]).flat_map(BTreeMap::keys).filter(|place| admits(place));
-        let places: BTreeSet<Place> = places.cloned().collect();
-        let mut found = Vec::new();
-        for place in places {
-            let count = self.plain_count(&place, limit as usize).unwrap_or_else(|| {
-                // A claim may take a whole group.
-                let claims = [limit.max(self.batch(&place.1).map_or(0, |batch| batch.size as u32))];
-                self.search(&Wanted { places: Places::One(&place), claims: &claims, now }).len()
-            });
-            found.push((place, count.min(limit as usize)));
-        }
-        found.retain(|(_, count)| *count > 0);
-        found
-    }
-
-    /// The number of jobs of a queue and type without flow control, up to `limit`.
-    fn plain_count(&self, place: &Place, limit: usize) -> Option<usize> {
-        self.uses.state.declarations.is_empty().then(|| {
-            let subqueues = self.open.get(place).into_iter().flat_map(BTreeMap::values);
-            subqueues.map(|subqueue| self.subqueues[subqueue].jobs.len()).sum::<usize>().min(limit)
-        })
-    }
-
-    fn batch(&self, job_type: &TypeName) -> Option<&Batch> {
-        self.uses.state.declarations.job_type(job_type.as_str())?.batch.as_ref()
-    }
-
-    /// The next delayed job that `admits` accepts, or the next time after `now` at which a gate opens for such jobs or an incomplete
-    /// group has waited long enough.
-    pub(crate) fn next_run(
-        &self,
-        admits: impl Fn(&Place) -> bool,
-        now: Timestamp,
-    ) -> Option<(Timestamp, Place)> {
-        let delayed = self.later.iter().filter(|(place, _)| admits(place));
-        let delayed = delayed.filter_map(|(place, jobs)| Some((jobs.first()?.0, place.clone()))).min();
-        let opens = self.timers.iter().find_map(|(at, gate)| {
-            let place = self.gates.get(gate)?.heads.keys().find(|place| admits(place))?;
-            Some((*at, place.clone()))
-        });
-        let groups = self.groups.keys().filter(|(place, _)| admits(place)).filter_map(|(place, key)| {
-            let at = self.group(place, key)?.1 + self.batch(&place.1)?.wait;
-            (now < at).then(|| (at, place.clone()))
-        });
-        [delayed, opens].into_iter().flatten().chain(groups).min()
     }
 
     #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::claim_index::{ClaimIndex, FlowUse, Place, Places, Wanted};
 use crate::prelude::*;
 use crate::sequence_lines::SequenceLines;
 use crate::sorted::SortedVecs;
-use crate::{Count, OldestReady, ReadyJobs};
+use crate::{AwaitedJobs, Count, OldestReady, ReadyJobs};
 use flow::Tracked;
 pub(crate) use jobs::ReadyJob;
 use jobs::{BusyJob, LiveJob, LiveJobs};
@@ -278,26 +278,30 @@ impl Live {
         self.claims.promote(now, |id| jobs.find(id).map(LiveJob::entry));
     }
 
-    /// Ready jobs that one of the filters and flow control admit, from queues that are not paused; of the others only the next.
+    /// Ready jobs that one of the waiting claims may take, from queues that are not paused; of the others only the next.
     pub(crate) fn ready_jobs(
         &mut self,
-        filters: &[ClaimFilter],
+        awaited: &[AwaitedJobs],
         paused: &BTreeSet<QueueName>,
         limit: usize,
         now: Timestamp,
     ) -> Vec<ReadyJobs> {
         self.promote_delayed(now);
-        let admits = |(queue, job_type): &Place| {
-            !paused.contains(queue) && filters.iter().any(|filter| filter.admits(queue, job_type))
+        let claims_of = |(queue, job_type): &Place| {
+            let admitting = awaited.iter().filter(|awaited| awaited.filter.admits(queue, job_type));
+            admitting.map(|awaited| awaited.max).min().filter(|_| !paused.contains(queue))
         };
-        let places = self.claims.claimable(admits, u32::try_from(limit).unwrap_or(u32::MAX), now);
+        let places = self.claims.claimable(claims_of, limit, now);
         let of_place = |((queue, job_type), claimable): (Place, usize), next_run| ReadyJobs {
             queue,
             job_type,
             claimable,
             next_run,
         };
-        let next = self.claims.next_run(admits, now).map(|(at, place)| of_place((place, 0), Some(at)));
+        let next = self
+            .claims
+            .next_run(|place| claims_of(place).is_some(), now)
+            .map(|(at, place)| of_place((place, 0), Some(at)));
         places.into_iter().map(|place| of_place(place, None)).chain(next).collect()
     }
 
@@ -421,7 +425,7 @@ mod tests {
         let any = ClaimFilter::default();
         assert_eq!(live.claims.delayed_places(), 3, "one index for each queue and type");
         let mut next_run = |filter: ClaimFilter, now| {
-            let found = live.ready_jobs(&[filter], &BTreeSet::new(), 9, now);
+            let found = live.ready_jobs(&[AwaitedJobs { filter, max: 1 }], &BTreeSet::new(), 9, now);
             found.iter().find_map(|place| place.next_run)
         };
         assert_eq!(next_run(any.clone(), NOW.at), Some(after(701)));

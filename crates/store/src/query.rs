@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::prelude::*;
 use crate::{
-    AccountSums, CompletedJob, Count, Gauges, JournalEntry, ReadyJobs, ResourceFilter, ResourceReport,
-    Result, Scanned, SequenceFilter, SequenceReport, Store, StoreError, WaitReport,
+    AccountSums, AwaitedJobs, CompletedJob, Count, Gauges, JournalEntry, ReadyJobs, ResourceFilter,
+    ResourceReport, Result, Scanned, SequenceFilter, SequenceReport, Store, StoreError, WaitReport,
 };
 
 /// The list of queries: variant, method, arguments, answer, and how both databases answer it:
@@ -27,9 +27,9 @@ macro_rules! queries {
             Waiting = waiting(limit: usize) -> Vec<Arc<Job>> [store];
             /// Jobs with an overdue clock, most overdue first.
             Due = due(limit: usize) -> Vec<JobId> [store];
-            /// The ready jobs that one of the filters admits, in queues that are not paused. Counts are exact up to `limit`.
+            /// The ready jobs that one of the waiting claims may take, in queues that are not paused. Counts are exact up to `limit`.
             /// The earliest `next_run` of all is exact; other queues and types may lack theirs.
-            ReadyJobs = ready_jobs(filters: Vec<ClaimFilter>, limit: usize) -> Vec<ReadyJobs> [store];
+            ReadyJobs = ready_jobs(awaited: Vec<AwaitedJobs>, limit: usize) -> Vec<ReadyJobs> [store];
             /// The declared resources after a name, or one, with their busiest buckets, or that of a key.
             Resources = resources(filter: ResourceFilter) -> Vec<ResourceReport> [store];
             /// Sequences with unfinished jobs, and halted ones, in order of type and key.

@@ -7,6 +7,14 @@ use tenure_core::flow::FlowRecord;
 
 use crate::prelude::*;
 
+/// The jobs for which claims with one filter wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AwaitedJobs {
+    pub filter: ClaimFilter,
+    /// How many jobs each claim takes; the smallest number of all.
+    pub max: u32,
+}
+
 /// Ready jobs of a queue and type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReadyJobs {
@@ -28,19 +36,21 @@ impl ReadyJobs {
         jobs.filter(is_ready).map(|job| Self::of_job(job, now)).collect()
     }
 
-    /// Whether a batch may have made jobs claimable that did not become ready in it: it resumed a queue, freed a resource, let a
-    /// sequence go on, or changed what flow control permits.
+    /// Whether a batch may have made jobs claimable that did not become ready in it: it resumed a queue, freed a resource, advanced a
+    /// sequence, changed the keys of a job, or changed what flow control permits.
     pub fn admits_others(set: &WorkingSet) -> bool {
         let changes = &set.changes;
         let resumed = changes.upserted.queues.values().any(|paused| !paused);
         let is_token = |record: &Option<FlowRecord>| matches!(record, Some(FlowRecord::Level(..)));
         let ends = |event: &Event| event.facts.lease_end.is_some() || event.facts.phase().is_final();
+        let is_amended = |event: &Event| event.facts.flow.is_some();
+        let frees = |event: &Event| {
+            let flow = set.jobs[&event.job_id].flow();
+            ends(event) && (!flow.resources.is_empty() || flow.sequence.is_some())
+        };
         resumed
             || !changes.upserted.flow.values().all(is_token)
-            || changes.appended.events.iter().filter(|event| ends(event)).any(|event| {
-                let flow = set.jobs[&event.job_id].flow();
-                !flow.resources.is_empty() || flow.sequence.is_some()
-            })
+            || changes.appended.events.iter().any(|event| is_amended(event) || frees(event))
     }
 
     fn of_job(job: &Job, now: Timestamp) -> Self {

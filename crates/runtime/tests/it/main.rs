@@ -6,6 +6,7 @@
 mod admission;
 mod batches;
 mod fixture;
+mod flow;
 mod following;
 mod intake;
 mod prelude;

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use tenure_core::flow::{Batch, Declarations, Limits, QueueFlow, Rate, Resource, Share, TypeFlow};
+use tenure_core::flow::{
+    Batch, Declarations, LimitOverride, Limits, QueueFlow, Rate, Resource, Share, TokenLevel, TypeFlow,
+};
 
 use super::search::Places;
 use super::*;
@@ -200,7 +202,7 @@ fn groups_are_whole_or_as_old_as_declared() {
     assert_eq!(next(&index, 10), Some(100), "when the oldest of key a has waited");
     assert_eq!(next(&index, 100), Some(104), "when that of key b has");
     assert_eq!(
-        index.claimable(|_| true, 1, Timestamp(10)),
+        index.claimable(|_| Some(9), 1, Timestamp(10)),
         [(("q".into(), "embed".into()), 1)],
         "a whole group"
     );
@@ -219,6 +221,142 @@ fn groups_are_whole_or_as_old_as_declared() {
     assert_eq!(sizes(&[9], 103).len(), 4, "the rest of key a after its wait");
     assert_eq!(sizes(&[9], 104).len(), 5);
     assert_eq!(sizes(&[1, 1], 10).len(), 2);
+    assert_eq!(sizes(&[4, 4], 3).len(), 3, "one whole group");
+    assert_eq!(
+        sizes(&[2, 1, 1], 10),
+        [Some(2), Some(2), Some(1), Some(1)],
+        "smaller claims take smaller groups"
+    );
+}
+
+#[test]
+fn an_incomplete_group_is_offered_to_a_smaller_claim() {
+    let mut index = groups_of(9, 100);
+    let jobs: Vec<ReadyEntry> = (0..2).map(|n| embedding(n, 0, "a")).collect();
+    jobs.iter().for_each(|job| index.insert(job));
+    index.promote(Timestamp(10), |id| jobs.iter().find(|job| job.id == id).cloned());
+    let wanted = Wanted { places: Places::Admitted(&|_| true), claims: &[9, 2], now: Timestamp(10) };
+    assert_eq!(index.search(&wanted).len(), 2);
+    assert_eq!(index.claimable(|_| Some(9), 5, Timestamp(10)), [], "nobody is woken for it");
+    assert_eq!(index.claimable(|_| Some(2), 5, Timestamp(10)), [(("q".into(), "embed".into()), 2)]);
+}
+
+#[test]
+fn a_group_has_the_jobs_that_come_first_by_share() {
+    let batch = Batch { size: 2, wait: Millis(100), key: None };
+    let types = [("embed".into(), TypeFlow { batch: Some(batch), ..TypeFlow::default() })].into();
+    let share = Share { key: "user_id".to_owned(), weights: BTreeMap::new(), default_weight: 1 };
+    let queues = [("q".into(), QueueFlow { share: Some(share), aging: None })].into();
+    let declarations = Arc::new(Declarations { types, queues, ..Declarations::default() });
+    let mut index = ClaimIndex::with_state(Arc::new(FlowState { declarations, ..FlowState::default() }));
+    let of = |n: u64, share: &str| {
+        let batch = Some(BatchKey { key: None });
+        let flow = FlowKeys { batch, share: Some(share.into()), ..FlowKeys::default() };
+        ReadyEntry { flow: Arc::new(flow), ..embedding(n, n as i64, "") }
+    };
+    let mut jobs: Vec<ReadyEntry> = (0..10).map(|n| of(n, "s0")).collect();
+    jobs.push(of(10, "s1"));
+    jobs.iter().for_each(|job| index.insert(job));
+    index.moved(None, Some(&used(&of(11, "s0"), true)));
+    index.promote(NOW, |id| jobs.iter().find(|job| job.id == id).cloned());
+    let wanted = Wanted { places: Places::Admitted(&|_| true), claims: &[2], now: NOW };
+    let found: Vec<JobId> = index.search(&wanted).iter().map(|candidate| candidate.id).collect();
+    assert_eq!(found, [jobs[10].id, jobs[0].id], "the key without a lease first");
+}
+
+#[test]
+fn a_job_with_the_batch_key_of_an_earlier_declaration_delays_no_other() {
+    let limits = Limits { running: Some(1), ..Limits::default() };
+    let resources = [("gpu".into(), Resource { key: None, limits })].into();
+    let declarations = Arc::new(Declarations { resources, ..Declarations::default() });
+    let mut index = ClaimIndex::with_state(Arc::new(FlowState { declarations, ..FlowState::default() }));
+    let gpu = vec![ResourceUse { resource: "gpu".into(), key: None, units: 1 }];
+    let batch = Some(BatchKey { key: None });
+    let stored = FlowKeys { batch, resources: gpu, ..FlowKeys::default() };
+    let blocked = ReadyEntry { flow: Arc::new(stored), ..embedding(1, 0, "") };
+    let free = ReadyEntry { flow: Arc::default(), ..embedding(2, 1, "") };
+    index.moved(None, Some(&used(&blocked, true)));
+    index.insert(&blocked);
+    index.insert(&free);
+    index.promote(NOW, |id| [&blocked, &free].into_iter().find(|job| job.id == id).cloned());
+    let wanted = Wanted { places: Places::Admitted(&|_| true), claims: &[1], now: NOW };
+    assert_eq!(index.search(&wanted).iter().map(|it| it.id).collect::<Vec<_>>(), [free.id]);
+}
+
+#[test]
+fn a_due_group_without_tokens_opens_when_they_come() {
+    let rate = Rate { count: 1, per: Millis(1000), burst: 1 };
+    let limits = Limits { rate: Some(rate), ..Limits::default() };
+    let batch = Batch { size: 3, wait: Millis(100), key: None };
+    let types = [("embed".into(), TypeFlow { batch: Some(batch), ..TypeFlow::default() })].into();
+    let resources = [("api".into(), Resource { key: None, limits })].into();
+    let declarations = Arc::new(Declarations { resources, types, ..Declarations::default() });
+    let mut index = ClaimIndex::with_state(Arc::new(FlowState { declarations, ..FlowState::default() }));
+    let demand = ResourceUse { resource: "api".into(), key: None, units: 1 };
+    let flow = FlowKeys {
+        resources: vec![demand.clone()],
+        batch: Some(BatchKey { key: None }),
+        ..FlowKeys::default()
+    };
+    let job = ReadyEntry { flow: Arc::new(flow), ..embedding(1, 0, "") };
+    index.insert(&job);
+    index.promote(Timestamp(150), |_| Some(job.clone()));
+    let empty = index.uses.bucket(&demand.bucket()).level.take(&rate, 1, Timestamp(150));
+    index.uses.set_level(&demand.bucket(), empty);
+    let next = index.next_run(|_| true, Timestamp(150)).map(|(at, _)| at);
+    assert_eq!(next, Some(Timestamp(1150)));
+}
+
+#[test]
+fn a_new_pause_opens_no_gate_and_its_end_those_of_its_bucket() {
+    let limits = Limits { running: Some(1), ..Limits::default() };
+    let keyed = Resource { key: Some("payload.k".to_owned()), limits };
+    let declarations =
+        Arc::new(Declarations { resources: [("gpu".into(), keyed)].into(), ..Declarations::default() });
+    let free = FlowState { declarations, ..FlowState::default() };
+    let mut index = ClaimIndex::with_state(Arc::new(free.clone()));
+    let bucket = |n: u64| BucketId { resource: "gpu".into(), key: Some(format!("k{n}").into()) };
+    let of = |n: u64| {
+        let resources = vec![ResourceUse { resource: "gpu".into(), key: bucket(n).key, units: 1 }];
+        ReadyEntry {
+            flow: Arc::new(FlowKeys { resources, ..FlowKeys::default() }),
+            ..embedding(n, n as i64, "")
+        }
+    };
+    let jobs: Vec<ReadyEntry> = (0..20).map(of).collect();
+    for job in &jobs {
+        index.moved(None, Some(&used(job, true)));
+        index.insert(job);
+    }
+    index.promote(NOW, |id| jobs.iter().find(|job| job.id == id).cloned());
+    let wanted = Wanted { places: Places::Admitted(&|_| true), claims: &[1], now: NOW };
+    assert!(index.search(&wanted).is_empty());
+    let open = |index: &ClaimIndex| index.open.values().map(BTreeMap::len).sum::<usize>();
+    let pause = Pause { until: None, by: "w1".into(), at: NOW };
+    let paused = FlowState { pauses: [(PauseScope::Bucket(bucket(3)), pause)].into(), ..free.clone() };
+    index.open_gates(&free, &paused);
+    assert_eq!(open(&index), 0);
+    index.open_gates(&paused, &free);
+    assert_eq!(open(&index), 1, "the jobs of one bucket");
+    let more = LimitOverride { running: Some(Some(2)), ..LimitOverride::default() };
+    let changed = FlowState { overrides: [("gpu".into(), more)].into(), ..free.clone() };
+    index.open_gates(&free, &changed);
+    assert_eq!(open(&index), 20, "every bucket of the resource");
+}
+
+#[test]
+fn buckets_that_nothing_uses_are_forgotten_when_many_are_full() {
+    let rate = Rate { count: 1, per: Millis(1), burst: 1 };
+    let limits = Limits { rate: Some(rate), ..Limits::default() };
+    let keyed = Resource { key: Some("payload.k".to_owned()), limits };
+    let declarations =
+        Arc::new(Declarations { resources: [("api".into(), keyed)].into(), ..Declarations::default() });
+    let mut index = ClaimIndex::with_state(Arc::new(FlowState { declarations, ..FlowState::default() }));
+    for n in 0..10_000 {
+        let bucket = BucketId { resource: "api".into(), key: Some(format!("k{n}").into()) };
+        index.uses.set_level(&bucket, TokenLevel::default().take(&rate, 1, Timestamp(n)));
+    }
+    assert!(index.uses.len() < 2_000, "{}", index.uses.len());
 }
 
 #[test]

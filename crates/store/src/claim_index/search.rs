@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::btree_map::Range;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
 
 use tenure_core::flow::{Blocked, BucketId, BucketUse, Candidate, Group};
@@ -69,6 +69,12 @@ struct Search<'a> {
     found: Vec<Candidate>,
     /// Subqueues that have nothing for this search.
     skipped: HashSet<SubqueueId>,
+    /// Subqueues whose group had too few jobs for the present claim.
+    incomplete: HashSet<SubqueueId>,
+    /// Their best jobs, which were removed from the heaps, with the number of the queue.
+    deferred: Vec<(usize, Entry)>,
+    /// Whether one of the groups had more jobs than the present claim had room for.
+    lacked_room: bool,
     /// Subqueues that are blocked whatever this search takes, where they are parked, and until when.
     blocked: Vec<(SubqueueId, GateId, Option<Timestamp>)>,
     /// Gates that have nothing more for this search, and why.
@@ -87,8 +93,11 @@ impl ClaimIndex {
     /// The jobs that claims may take, in claim order. [`ClaimIndex::promote`] comes before.
     pub(crate) fn search(&mut self, wanted: &Wanted<'_>) -> Vec<Candidate> {
         let mut search = Search::new(self, wanted);
+        let mut before = None;
         for max in wanted.claims {
+            search.offer_deferred(before.is_some_and(|before| max < before));
             search.claim(*max as usize);
+            before = Some(max);
         }
         let Search { found, blocked, closed, .. } = search;
         for (subqueue, gate, until) in blocked {
@@ -111,6 +120,9 @@ impl<'a> Search<'a> {
             granted: Granted::default(),
             found: Vec::new(),
             skipped: HashSet::new(),
+            incomplete: HashSet::new(),
+            deferred: Vec::new(),
+            lacked_room: false,
             blocked: Vec::new(),
             closed: BTreeMap::new(),
         };
@@ -204,6 +216,19 @@ impl<'a> Search<'a> {
         (0..self.queues.len()).for_each(|queue| self.offer(queue));
     }
 
+    /// Offers groups again that the claim before had no room for, or, to a smaller claim, that were incomplete.
+    fn offer_deferred(&mut self, is_smaller: bool) {
+        if self.deferred.is_empty() || !(is_smaller || self.lacked_room) {
+            return;
+        }
+        self.lacked_room = false;
+        self.incomplete.clear();
+        for (number, entry) in std::mem::take(&mut self.deferred) {
+            self.queues[number].heap.push(Reverse(Entry { leads: false, ..entry }));
+        }
+        self.offer_all();
+    }
+
     /// Finds jobs for one claim.
     fn claim(&mut self, max: usize) {
         let end = self.found.len() + max;
@@ -239,14 +264,18 @@ impl<'a> Search<'a> {
     fn can_take(&mut self, number: usize, entry: Entry) -> bool {
         let gate = self.queues[number].cursors[entry.cursor].gate;
         let is_closed = gate.is_some_and(|gate| self.closed.contains_key(gate));
-        let is_skipped = is_closed || self.skipped.contains(&entry.subqueue);
+        let is_skipped =
+            is_closed || self.skipped.contains(&entry.subqueue) || self.incomplete.contains(&entry.subqueue);
         let is_granted = self.granted.jobs.contains(&entry.rank.id);
         let key = &self.index.subqueues[&entry.subqueue].key;
         // The jobs of a group are judged together.
-        let is_alone = key.batch.is_none();
-        let blocked = if is_skipped || is_granted || !is_alone { None } else { self.blocked(key) };
+        let is_grouped = self.group_rule(key).is_some();
+        let blocked = if is_skipped || is_granted || is_grouped { None } else { self.blocked(key) };
         if !is_skipped && !is_granted && blocked.is_none() {
             return true;
+        }
+        if self.incomplete.contains(&entry.subqueue) {
+            self.deferred.push((number, entry));
         }
         // The other subqueues of a closed gate are blocked, too.
         self.pop(number, Entry { leads: entry.leads && !is_closed, ..entry });
@@ -334,7 +363,9 @@ impl<'a> Search<'a> {
         let is_due = oldest.is_some_and(|oldest| oldest + wait <= self.now);
         if chosen.is_empty() || !(chosen.len() == needed || is_due) {
             self.granted = before;
-            self.skipped.extend(subqueues);
+            self.lacked_room |= room < needed;
+            self.incomplete.extend(subqueues);
+            self.deferred.push((number, entry));
             return;
         }
         let group = Group { first: chosen[0], size: chosen.len(), is_due };
@@ -345,24 +376,35 @@ impl<'a> Search<'a> {
 
     /// Jobs of some subqueues that fit together, in claim order.
     fn choose(&mut self, subqueues: &BTreeSet<SubqueueId>, max: usize) -> Vec<JobId> {
-        let mut jobs: Vec<_> = subqueues
-            .iter()
-            .flat_map(|id| {
-                let subqueue = &self.index.subqueues[id];
-                let untaken = subqueue.jobs.iter().filter(|job| !self.granted.jobs.contains(&job.1));
-                untaken.take(max).map(|job| (Reverse(subqueue.key.priority), *job, *id)).collect::<Vec<_>>()
-            })
-            .collect();
-        jobs.sort_unstable();
+        let untaken = |id: &SubqueueId| {
+            let jobs = self.index.subqueues[id].jobs.iter();
+            let jobs = jobs.filter(|job| !self.granted.jobs.contains(&job.1)).take(max);
+            (*id, jobs.copied().collect::<VecDeque<_>>())
+        };
+        let mut waiting: Vec<_> = subqueues.iter().map(untaken).collect();
         let mut chosen = Vec::new();
-        for (_, (_, job), subqueue) in jobs {
-            let key = &self.index.subqueues[&subqueue].key;
-            if chosen.len() < max && self.blocked(key).is_none() {
-                self.grant(key, job);
-                chosen.push(job);
+        while chosen.len() < max {
+            let heads = waiting.iter().enumerate();
+            let heads = heads.filter_map(|(at, (id, jobs))| Some((self.head(*id, *jobs.front()?), at)));
+            let Some((head, at)) = heads.min() else { break };
+            let key = &self.index.subqueues[&waiting[at].0].key;
+            if self.blocked(key).is_some() {
+                waiting.swap_remove(at);
+            } else {
+                self.grant(key, head.id);
+                chosen.push(head.id);
+                waiting[at].1.pop_front();
             }
         }
         chosen
+    }
+
+    /// A job of a subqueue as it compares with others, after the jobs that were found.
+    fn head(&self, subqueue: SubqueueId, (run_at, id): (Timestamp, JobId)) -> Head {
+        let (key, uses) = (&self.index.subqueues[&subqueue].key, &self.index.uses);
+        let load = uses.load_with(&key.queue, key.share.as_ref(), self.granted.leases_of(key));
+        let head = Head { priority: Reverse(key.priority), load, run_at, id };
+        head.aged(uses.aging(&key.queue), self.now)
     }
 }
 

@@ -131,11 +131,14 @@ impl Live {
         let mut state = FlowState::default();
         for record in records {
             state.apply(&record.id(), Some(record));
+        }
+        // Whether a bucket is full depends on its limits.
+        self.set_flow_state(Arc::new(state));
+        for record in records {
             if let FlowRecord::Level(bucket, level, _) = record {
                 self.set_level(bucket, *level);
             }
         }
-        self.set_flow_state(Arc::new(state));
     }
 
     pub(crate) fn set_level(&mut self, bucket: &BucketId, level: TokenLevel) {
@@ -148,9 +151,7 @@ impl Live {
         if before.declarations != state.declarations {
             return self.index_again(state);
         }
-        if before.overrides != state.overrides || before.pauses != state.pauses {
-            self.claims.open_gates();
-        }
+        self.claims.open_gates(&before, &state);
         let halted = |a: &FlowState, b: &FlowState| -> Vec<SequenceId> {
             a.halts.keys().filter(|id| !b.halts.contains_key(*id)).cloned().collect()
         };

@@ -60,9 +60,9 @@ impl Reader<'_> {
         self.look(|live, present| live.due(present.reading.now().running(), limit)).await
     }
 
-    pub(super) async fn ready_jobs(&self, filters: Vec<ClaimFilter>, limit: usize) -> Result<Vec<ReadyJobs>> {
+    pub(super) async fn ready_jobs(&self, awaited: Vec<AwaitedJobs>, limit: usize) -> Result<Vec<ReadyJobs>> {
         let look = |live: &mut Live, present: &Present| {
-            live.ready_jobs(&filters, &present.paused, limit, Timestamp(present.reading.at))
+            live.ready_jobs(&awaited, &present.paused, limit, Timestamp(present.reading.at))
         };
         self.look(look).await
     }

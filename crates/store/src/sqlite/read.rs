@@ -192,11 +192,11 @@ impl SqliteStore {
         self.look(|live| live.due(running, limit)).await
     }
 
-    async fn ready_jobs(&self, filters: Vec<ClaimFilter>, limit: usize) -> Result<Vec<ReadyJobs>> {
+    async fn ready_jobs(&self, awaited: Vec<AwaitedJobs>, limit: usize) -> Result<Vec<ReadyJobs>> {
         let paused = self.rows(include_str!("sql/paused.sql").into(), vec![], records::queue).await?;
         let paused = paused.into_iter().collect();
         let now = self.now_blocking().at;
-        Ok(self.live().ready_jobs(&filters, &paused, limit, now))
+        Ok(self.live().ready_jobs(&awaited, &paused, limit, now))
     }
 
     async fn resources(&self, filter: ResourceFilter) -> Result<Vec<ResourceReport>> {

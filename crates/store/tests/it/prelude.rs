@@ -22,5 +22,5 @@ pub(crate) use tenure_core::schedule::ScheduleChange;
 pub(crate) use tenure_core::time::{Millis, Timestamp};
 pub(crate) use tenure_core::working_set::Reads;
 pub(crate) use tenure_store::{
-    CompletedJob, Count, Gauges, LeasePages, MemoryStore, Scanned, Store, StoreError,
+    AwaitedJobs, CompletedJob, Count, Gauges, LeasePages, MemoryStore, Scanned, Store, StoreError,
 };

@@ -150,10 +150,10 @@ impl Tables {
 
     pub(in crate::memory) fn ready_jobs(
         &mut self,
-        filters: Vec<ClaimFilter>,
+        awaited: Vec<AwaitedJobs>,
         limit: usize,
     ) -> Vec<ReadyJobs> {
-        self.live.ready_jobs(&filters, &self.paused, limit, self.clock.now().at)
+        self.live.ready_jobs(&awaited, &self.paused, limit, self.clock.now().at)
     }
 
     pub(in crate::memory) fn resources(&mut self, filter: ResourceFilter) -> Vec<ResourceReport> {

@@ -91,13 +91,14 @@ pub(crate) async fn claims_follow_their_filter(stores: TestStores) {
 
 /// The earliest future `run_at` of the ready jobs that the filter admits.
 async fn next_run(store: &Store, filter: ClaimFilter) -> Option<Timestamp> {
-    let ready = store.ready_jobs(vec![filter], 9).await.unwrap();
+    let ready = store.ready_jobs(vec![AwaitedJobs { filter, max: 1 }], 9).await.unwrap();
     ready.into_iter().filter_map(|jobs| jobs.next_run).min()
 }
 
 /// The claimable jobs that the filters admit, by queue and type.
 async fn claimable(store: &Store, filters: &[ClaimFilter]) -> BTreeSet<(String, String, usize)> {
-    let ready = store.ready_jobs(filters.to_vec(), 3).await.unwrap();
+    let awaited = filters.iter().map(|filter| AwaitedJobs { filter: filter.clone(), max: 1 });
+    let ready = store.ready_jobs(awaited.collect(), 3).await.unwrap();
     let ready = ready.into_iter().filter(|jobs| jobs.claimable > 0);
     ready.map(|jobs| (jobs.queue.to_string(), jobs.job_type.to_string(), jobs.claimable.min(3))).collect()
 }
