@@ -51,9 +51,9 @@ pub(crate) async fn apply_batches(inner: Arc<Inner>, mut receiver: BatchReceiver
 }
 
 pub(crate) async fn keep_sweeping(inner: Arc<Inner>) {
-    let mut excluded = ExcludedJobs::new();
-    while inner.pause(inner.options.sweep_every).await {
-        inner.sweep(&mut excluded).await;
+    let (mut excluded, mut span) = (ExcludedJobs::new(), inner.options.sweep_every);
+    while inner.pause(span).await {
+        span = inner.sweep(&mut excluded).await;
     }
 }
 

@@ -14,4 +14,4 @@ pub(crate) use tenure_core::limits;
 pub(crate) use tenure_core::refusal::{Pointed, Refusal};
 pub(crate) use tenure_core::time::{Millis, Now, Timestamp};
 pub(crate) use tenure_core::working_set::WorkingSet;
-pub(crate) use tenure_store::{AwaitedJobs, ReadyJobs, Store, StoreError};
+pub(crate) use tenure_store::{AwaitedJobs, DueJobs, ReadyJobs, Store, StoreError};

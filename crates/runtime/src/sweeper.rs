@@ -13,6 +13,9 @@ use crate::{Answer, Inner};
 /// How long a job whose sweep failed is excluded from sweeps.
 const EXCLUDED_FOR: Duration = Duration::from_mins(1);
 
+/// The shortest pause between two sweeps.
+const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
+
 /// Jobs that are excluded from sweeps, so that they cannot block the others, and until when.
 pub(crate) type ExcludedJobs = BTreeMap<JobId, Instant>;
 
@@ -28,23 +31,30 @@ fn may_concern_one_job(failure: &Failure) -> bool {
 }
 
 impl Inner {
-    /// Sweeps until nothing is due, or until the store fails for all jobs; the next sweep then tries again.
-    pub(crate) async fn sweep(&self, excluded: &mut ExcludedJobs) {
+    /// Sweeps until nothing is due, or until the store fails for all jobs; the next sweep then tries again. Returns the pause before the
+    /// next sweep: not longer than until the next known clock.
+    pub(crate) async fn sweep(&self, excluded: &mut ExcludedJobs) -> Duration {
+        let every = self.options.sweep_every;
         loop {
             let now = Instant::now();
             excluded.retain(|_, until| *until > now);
             let limit = self.options.sweep_jobs_max + excluded.len();
-            let mut due = match self.store.due(limit).await {
+            let DueJobs { jobs: mut due, next_in } = match self.store.due(limit).await {
                 Ok(due) => due,
-                Err(error) => return tracing::warn!(%error, "read of due jobs failed"),
+                Err(error) => {
+                    tracing::warn!(%error, "read of due jobs failed");
+                    return every;
+                }
             };
             let is_full = due.len() == limit;
             due.retain(|id| !excluded.contains_key(id));
             if let Err(failure) = self.sweep_jobs(due, excluded).await {
-                return tracing::warn!(%failure, "sweep interrupted");
+                tracing::warn!(%failure, "sweep interrupted");
+                return every;
             }
             if !is_full {
-                return;
+                let next = next_in.map_or(every, |next| Duration::from_millis(next.0));
+                return next.clamp(SWEEP_PAUSE_MIN.min(every), every);
             }
         }
     }

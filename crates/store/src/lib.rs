@@ -49,7 +49,7 @@ pub use memory::{Fault, MemoryStore};
 pub use pages::BoundedPage;
 pub use postgres::{Outbox, SCHEMA_DEFAULT, check_url, inspect_database, intake_script};
 pub use query::{Query, QueryAnswer};
-pub use ready::{AwaitedJobs, ReadyJobs};
+pub use ready::{AwaitedJobs, DueJobs, ReadyJobs};
 use sqlite::SqliteStore;
 pub use sqlite::{BackupError, BackupSummary, Restoration, back_up, inspect_folder};
 

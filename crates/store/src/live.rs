@@ -19,7 +19,7 @@ use crate::claim_index::{ClaimIndex, FlowUse, Place, Places, Wanted};
 use crate::prelude::*;
 use crate::sequence_lines::SequenceLines;
 use crate::sorted::SortedVecs;
-use crate::{AwaitedJobs, Count, OldestReady, ReadyJobs};
+use crate::{AwaitedJobs, Count, DueJobs, OldestReady, ReadyJobs};
 use flow::Tracked;
 pub(crate) use jobs::ReadyJob;
 use jobs::{BusyJob, LiveJob, LiveJobs};
@@ -335,13 +335,11 @@ impl Live {
     }
 
     /// Jobs with an overdue clock, most overdue first.
-    pub(crate) fn due(&self, running: Deadline, limit: usize) -> Vec<JobId> {
-        self.clocks
-            .iter()
-            .take_while(|(deadline, _)| *deadline <= running)
-            .map(|(_, id)| *id)
-            .take(limit)
-            .collect()
+    pub(crate) fn due(&self, running: Deadline, limit: usize) -> DueJobs {
+        let overdue = self.clocks.iter().take_while(|(deadline, _)| *deadline <= running);
+        let jobs = overdue.map(|(_, id)| *id).take(limit).collect();
+        let next = self.clocks.after(&(running, JobId(uuid::Uuid::max()))).next();
+        DueJobs { jobs, next_in: next.map(|(deadline, _)| *deadline - running) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::prelude::*;
 use crate::{
-    AccountSums, AwaitedJobs, CompletedJob, Count, Gauges, JournalEntry, ReadyJobs, ResourceFilter,
+    AccountSums, AwaitedJobs, CompletedJob, Count, DueJobs, Gauges, JournalEntry, ReadyJobs, ResourceFilter,
     ResourceReport, Result, Scanned, SequenceFilter, SequenceReport, Store, StoreError, WaitReport,
 };
 
@@ -25,8 +25,8 @@ macro_rules! queries {
             Leased = leased(worker: Option<WorkerId>, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> [store];
             /// Jobs in a waiting state, oldest first.
             Waiting = waiting(limit: usize) -> Vec<Arc<Job>> [store];
-            /// Jobs with an overdue clock, most overdue first.
-            Due = due(limit: usize) -> Vec<JobId> [store];
+            /// Jobs with an overdue clock, most overdue first, and the time until the next clock.
+            Due = due(limit: usize) -> DueJobs [store];
             /// The ready jobs that one of the waiting claims may take, in queues that are not paused. Counts are exact up to `limit`.
             /// The earliest `next_run` of all is exact; other queues and types may lack theirs.
             ReadyJobs = ready_jobs(awaited: Vec<AwaitedJobs>, limit: usize) -> Vec<ReadyJobs> [store];

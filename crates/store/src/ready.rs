@@ -7,6 +7,15 @@ use tenure_core::flow::FlowRecord;
 
 use crate::prelude::*;
 
+/// Jobs whose clocks are overdue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DueJobs {
+    /// Most overdue first.
+    pub jobs: Vec<JobId>,
+    /// How long until the next clock; `None` without one.
+    pub next_in: Option<Millis>,
+}
+
 /// The jobs for which claims with one filter wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AwaitedJobs {

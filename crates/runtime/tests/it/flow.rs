@@ -13,6 +13,8 @@ use crate::fixture::{a_claim, a_job, claimed, created, pass, report, submitted, 
 use crate::prelude::*;
 
 const LONG: Duration = Duration::from_mins(1);
+/// Of the lifecycle of these types.
+const LEASE: Duration = Duration::from_mins(1);
 /// Half an interval after a regular poll.
 const BETWEEN_POLLS: Duration = Duration::from_millis(5500);
 
@@ -39,9 +41,13 @@ fn rate(per: u64) -> Limits {
 
 /// A claim that waits, and when it got its jobs.
 fn waiting(runtime: &Runtime, claim: Claim) -> JoinHandle<(Vec<Arc<Job>>, Instant)> {
+    waiting_for(runtime, claim, LONG)
+}
+
+fn waiting_for(runtime: &Runtime, claim: Claim, wait: Duration) -> JoinHandle<(Vec<Arc<Job>>, Instant)> {
     let runtime = runtime.clone();
     tokio::spawn(async move {
-        match runtime.claim(claim, LONG).await.unwrap().unwrap() {
+        match runtime.claim(claim, wait).await.unwrap().unwrap() {
             CommandOutput::Claimed { jobs, .. } => (jobs, Instant::now()),
             other => panic!("{other:?} is not the result of a claim"),
         }
@@ -134,6 +140,21 @@ async fn free_permits_wake_a_claim_that_takes_fewer_jobs_than_a_group_has() {
     let (jobs, at) = claim.await.unwrap();
     assert_eq!(jobs.len(), 2);
     assert!(at - begun < Duration::from_millis(100), "{:?}", at - begun);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permit_is_free_when_its_lease_expires() {
+    let limits = Limits { running: Some(1), ..Limits::default() };
+    let runtime = under(limits, &[("work", using_shared())]).await;
+    for _ in 0..2 {
+        created(&runtime, a_job("work")).await;
+    }
+    pass(Duration::from_millis(130)).await;
+    assert_eq!(claimed(&runtime, "w1", LONG).await.len(), 1);
+    let begun = Instant::now();
+    let claim = Claim { filter: ClaimFilter::default(), ..a_claim("w2", 1) };
+    let waited = waiting_for(&runtime, claim, 2 * LONG).await.unwrap().1 - begun;
+    assert!((LEASE..LEASE + Duration::from_millis(50)).contains(&waited), "{waited:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -39,7 +39,7 @@ async fn report(service: &Service, job: &Job, verb: Verb) {
 
 /// The unfinished jobs, counted now. Clocks that have run out are swept first, as they are within a second.
 async fn observed(service: &Service) -> Counts {
-    for id in service.store().due(10_000).await.unwrap() {
+    for id in service.store().due(10_000).await.unwrap().jobs {
         submit(service, &Actor::clock(), Command::Sweep(id)).await;
     }
     let counts = service.store().gauges().await.unwrap().jobs;

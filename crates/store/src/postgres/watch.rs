@@ -56,7 +56,7 @@ impl Reader<'_> {
         self.completed(found).await
     }
 
-    pub(super) async fn due(&self, limit: usize) -> Result<Vec<JobId>> {
+    pub(super) async fn due(&self, limit: usize) -> Result<DueJobs> {
         self.look(|live, present| live.due(present.reading.now().running(), limit)).await
     }
 

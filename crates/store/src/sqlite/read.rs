@@ -187,7 +187,7 @@ impl SqliteStore {
         .await
     }
 
-    async fn due(&self, limit: usize) -> Result<Vec<JobId>> {
+    async fn due(&self, limit: usize) -> Result<DueJobs> {
         let running = self.now_blocking().running();
         self.look(|live| live.due(running, limit)).await
     }

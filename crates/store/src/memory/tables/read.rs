@@ -144,7 +144,7 @@ impl Tables {
         self.live.leased(worker.as_ref(), after, limit).into_iter().filter_map(|(_, job)| job).collect()
     }
 
-    pub(in crate::memory) fn due(&mut self, limit: usize) -> Vec<JobId> {
+    pub(in crate::memory) fn due(&mut self, limit: usize) -> DueJobs {
         self.live.due(self.clock.now().running(), limit)
     }
 

@@ -33,7 +33,7 @@ pub(crate) async fn decisions_receive_the_time_of_the_store(stores: TestStores) 
 
 pub(crate) async fn due_jobs_are_found_oldest_first(stores: TestStores) {
     let store = &stores.store;
-    assert_eq!(store.due(10).await.unwrap(), []);
+    assert_eq!(store.due(10).await.unwrap().jobs, []);
     let jobs = created(store, (0..4).map(|_| a_job("quick")).collect()).await;
     created_one(store, a_job("engine")).await;
     // Claimed one by one, each later than the one before.
@@ -45,12 +45,16 @@ pub(crate) async fn due_jobs_are_found_oldest_first(stores: TestStores) {
     }
     let expected: Vec<_> = jobs.iter().map(|job| job.id()).collect();
     let due = until("all four leases have run out", async || {
-        Some(stores.other.due(10).await.unwrap()).filter(|due| due.len() == 4)
+        Some(stores.other.due(10).await.unwrap().jobs).filter(|due| due.len() == 4)
     });
     assert_eq!(due.await, expected, "and no others");
-    assert_eq!(store.due(2).await.unwrap(), expected[..2]);
+    assert_eq!(store.due(2).await.unwrap().jobs, expected[..2]);
     submit(store, expected.iter().map(|id| by("clock", Command::Sweep(*id))).collect()).await;
-    assert_eq!(store.due(10).await.unwrap(), []);
+    let none = store.due(10).await.unwrap();
+    assert_eq!((none.jobs, none.next_in), (vec![], None));
+    take(store, "w5", of_types(&["engine"]), 1).await;
+    let next_in = stores.other.due(10).await.unwrap().next_in;
+    assert!(next_in.is_some_and(|next| 0 < next.0 && next.0 <= 60_000), "the lease: {next_in:?}");
     assert_lawful(store).await;
 }
 

@@ -107,7 +107,7 @@ async fn a_lease_is_not_shortened_while_the_store_is_closed() {
     assert!(before.at <= after.at);
     let hour = Millis::seconds(3600);
     assert!(before.stopped.0 + hour.0 <= after.stopped.0, "{before:?} {after:?}");
-    assert_eq!(store.due(9).await.unwrap(), [], "the hour is longer than the lease, but does not count");
+    assert_eq!(store.due(9).await.unwrap().jobs, [], "the hour is longer than the lease, but does not count");
     let held = store.job(job.id()).await.unwrap().unwrap();
     assert!(after.running() < held.lease.as_ref().unwrap().expires());
     one(&store, succeed(&hold(&held))).await.expect("its worker still holds the lease");
@@ -132,7 +132,7 @@ async fn the_clock_stops_while_the_store_is_closed() {
         now.running() < held.lease.as_ref().unwrap().expires() + Millis(40),
         "the clock continues at its last value"
     );
-    until("it runs out in the end", async || (store.due(1).await.unwrap() == [held.id()]).then_some(()))
+    until("it runs out in the end", async || (store.due(1).await.unwrap().jobs == [held.id()]).then_some(()))
         .await;
     // The clock of the store does not go back with the wall clock.
     drop(store);

@@ -228,7 +228,7 @@ async fn a_lease_is_not_shortened_while_no_node_runs() {
         let stopped = after.stopped.0 - before.stopped.0;
         assert!((3_600_000..3_660_000).contains(&stopped), "counted once: {stopped}");
     }
-    assert_eq!(other_node.due(9).await.unwrap(), []);
+    assert_eq!(other_node.due(9).await.unwrap().jobs, []);
     let held = other_node.job(job.id()).await.unwrap().unwrap();
     one(&other_node, succeed(&hold(&held))).await.expect("its worker is still its owner");
     assert_lawful(&other_node).await;
