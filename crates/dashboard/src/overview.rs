@@ -145,7 +145,7 @@ fn errors(snapshot: &Snapshot) -> Markup {
         html! {
             tr {
                 th scope="row" {
-                    a href=(group_address(&error.code, &error.signature)) { code { (error.code) } }
+                    a href=(group_address(error, None)) { code { (error.code) } }
                     @if is_new(error, snapshot.at) { " " span.badge.new { "new" } }
                     " " span.quiet { @for job_type in &error.types { (job_type) " " } }
                     div.quiet.clip title=(error.message) { (error.message) }

@@ -106,7 +106,7 @@ async fn named(service: &Service, query: &str) -> Result<Vec<Hit>> {
     );
     let errors = snapshot.errors.iter().filter(|it| matches(&it.code) || matches(&it.message));
     hits.extend(
-        errors.take(NAMES_MAX).map(|it| hit("Error", &it.code, group_address(&it.code, &it.signature))),
+        errors.take(NAMES_MAX).map(|it| hit("Error", &it.code, group_address(it, None))),
     );
     let workers = workers::list(service).await?;
     let workers = workers.iter().map(|worker| worker.name.as_str()).filter(|name| matches(name));

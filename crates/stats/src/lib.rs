@@ -220,6 +220,7 @@ impl Stats {
             attention: judge(&judged, idle),
             minutes: inputs.all_minutes(),
             errors: inputs.errors(),
+            type_errors: inputs.type_errors(),
             wait: inputs.wait(),
             recent: sample.recent.clone(),
             finished_known: finished.known,

@@ -31,7 +31,8 @@ pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply 
         _ => return Err(unknown()),
     };
     let no_kind = || Problem::malformed("code", "is required: it names the group");
-    let kind = ErrorKind::read(&mut params)?.ok_or_else(no_kind)?;
+    let job_type = params.name("type")?;
+    let kind = ErrorKind::read(&mut params, job_type)?.ok_or_else(no_kind)?;
     params.done()?;
     let mut group = GroupJobs::read(&visitor.dashboard, &visitor.caller, &kind).await?;
     if !redrive {
@@ -80,7 +81,8 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     let (selected, to) = (form.all("job"), form.take("back"));
     let action = action(&mut form)?;
     let mut params = form.rest()?;
-    let kind = ErrorKind::read(&mut params)?;
+    let job_type = params.name("type")?;
+    let kind = ErrorKind::read(&mut params, job_type)?;
     params.done()?;
     let (jobs, missing, is_more) = if let Some(kind) = &kind {
         let mut group = GroupJobs::read(&visitor.dashboard, caller, kind).await?;

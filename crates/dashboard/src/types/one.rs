@@ -183,12 +183,11 @@ impl TypePage {
     }
 
     fn errors(&self, snapshot: &Snapshot) -> Markup {
-        let errors: Vec<&ErrorNow> =
-            snapshot.errors.iter().filter(|error| error.types.contains(&self.name)).collect();
+        let errors: Vec<&ErrorNow> = snapshot.errors_of(&self.name).collect();
         let row = |error: &&ErrorNow| {
             html! {
                 tr {
-                    th scope="row" { a href=(group_address(&error.code, &error.signature)) { code { (error.code) } } div.quiet.clip title=(error.message) { (error.message) } }
+                    th scope="row" { a href=(group_address(error, Some(&self.name))) { code { (error.code) } } div.quiet.clip title=(error.message) { (error.message) } }
                     td.number { (count(error.count)) " " (sparkline(&error.minutes, "failed")) }
                     td { (when(error.last_at)) }
                 }
