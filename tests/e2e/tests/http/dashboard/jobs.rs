@@ -288,14 +288,23 @@ fn the_search_finds_jobs() {
             assert_eq!(reply.status, 303, "{query}: {}", reply.text);
             reply.header("location").unwrap().to_owned()
         };
-        let page = format!("/ui/jobs/{}", id(&job));
-        assert_eq!(leads_to(id(&job)).await, page);
-        assert_eq!(leads_to(&id(&job).replace('-', "").to_uppercase()).await, page);
-        assert_eq!(leads_to(&id(&job)[..18]).await, page);
+        let page_of_job = format!("/ui/jobs/{}", id(&job));
+        assert_eq!(leads_to(id(&job)).await, page_of_job);
+        assert_eq!(leads_to(&id(&job).replace('-', "").to_uppercase()).await, page_of_job);
+        assert_eq!(leads_to(&id(&job)[..18]).await, page_of_job);
         assert_eq!(leads_to(" state:failed  user:a&b ").await, "/ui/jobs?q=state%3Afailed%20%20user%3Aa%26b");
         server.create(json!({ "type": "b" })).await;
         let page = shown(&server, &format!("/ui/search?q={}", &id(&job)[..6])).await;
         assert_contains(&page, &["2 jobs have ids that begin with"]);
+        // The short form of a page finds its job among many of the same minute.
+        let more = vec![json!({ "type": "c" }); 600];
+        server.post_ok("/api/jobs/batch", &json!({ "jobs": more })).await;
+        let short = format!("{}…{}", &id(&job)[..8], &id(&job)[32..]);
+        let url = Url::parse_with_params("http://search/ui/search", [("q", short)]).unwrap();
+        let reply = ask(&server, &format!("/ui/search?{}", url.query().unwrap())).await;
+        // By chance another job has the same short form.
+        let found = reply.header("location").unwrap_or(&reply.text);
+        assert!(found.contains(&page_of_job), "{found}");
         for query in ["", "hello", "colour%3Ared", "ffff", "%3Cb%3E"] {
             let page = shown(&server, &format!("/ui/search?q={query}")).await;
             assert!(page.contains("Search syntax") && !page.contains("<b>"), "{query}: {page}");
