@@ -9,6 +9,7 @@ use tenure_service::fields::message;
 
 use super::jobs::GroupJobs;
 use super::kind::ErrorKind;
+use crate::form::confirmed;
 use crate::jobs::actions::{accepted, selected_jobs, summary};
 use crate::prelude::*;
 
@@ -58,6 +59,7 @@ fn confirmation(redrive: bool, kind: &ErrorKind, group: &GroupJobs) -> Markup {
             @else { p { "They move to the dismissed dead letters. Their jobs stay as they are." } }
             @if group.len() > matched { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
             form.sheet-form method="post" action="/ui/errors/actions" {
+                (confirmed())
                 input type="hidden" name="action" value=(verb.trim().to_lowercase());
                 @for (name, value) in kind.pairs() { input type="hidden" name=(name) value=(value); }
                 @if redrive {
@@ -78,6 +80,13 @@ fn confirmation(redrive: bool, kind: &ErrorKind, group: &GroupJobs) -> Markup {
 pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     let caller = &visitor.caller;
     caller.may(Right::Operate)?;
+    if let Some((text, label)) = question(&form) {
+        let back = form.get("back").unwrap_or("/ui/errors");
+        let question = Question { tab: Tab::Errors, text: &text, label, back };
+        if let Some(page) = form.ask(&visitor, question).await? {
+            return Ok(page);
+        }
+    }
     let (selected, to) = (form.all("job"), form.take("back"));
     let action = action(&mut form)?;
     let mut params = form.rest()?;
@@ -110,6 +119,19 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     }
     visitor.dashboard.error_groups.invalidate().await;
     Ok(back(to.as_deref().unwrap_or("/ui/errors"), &message))
+}
+
+/// What is asked before a dismissal, and before an action on a group.
+fn question(form: &Form) -> Option<(String, &'static str)> {
+    let is_group = form.get("code").is_some();
+    let number = form.values("job").count();
+    let letters = || if number == 1 { "this dead letter".to_owned() } else { format!("these {number} dead letters") };
+    match form.get("action") {
+        Some("redrive") if is_group => Some(("Redrive the whole group?".to_owned(), "Redrive")),
+        Some("dismiss") if is_group => Some(("Dismiss the whole group?".to_owned(), "Dismiss")),
+        Some("dismiss") if number > 0 => Some((format!("Dismiss {}?", letters()), "Dismiss")),
+        _ => None,
+    }
 }
 
 /// Why a selected job cannot be redriven or dismissed: it did not fail, has no dead letter, or is out of scope.
