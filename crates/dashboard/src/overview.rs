@@ -176,9 +176,9 @@ fn backlog(snapshot: &Snapshot, queues: &[QueueRow<'_>]) -> Markup {
                     a href=(format!("/ui/jobs?queue={}&phase=ready", encode(queue.name.as_str()))) { (queue.name) }
                     @if queue.paused { " " span.state.held { (icon::phase(Phase::Waiting)) "paused" } }
                 }
-                td.number { (count(queue.ready)) " " (spark(&depth, "ready")) }
-                td.number { (rate(trend.in_per_minute)) }
-                td.number { (rate(trend.out_per_minute)) }
+                td.number data-label="Ready" { (count(queue.ready)) " " (spark(&depth, "ready")) }
+                td.number data-label="In" { (rate(trend.in_per_minute)) }
+                td.number data-label="Out" { (rate(trend.out_per_minute)) }
             }
         }
     };

@@ -188,12 +188,12 @@ impl TypePage {
             html! {
                 tr {
                     th scope="row" { a href=(group_address(error, Some(&self.name))) { code { (error.code) } } div.quiet.clip title=(error.message) { (error.message) } }
-                    td.number { (count(error.count)) " " (sparkline(&error.minutes, "failed")) }
-                    td { (when(error.last_at)) }
+                    td.number data-label="Attempts" { (count(error.count)) " " (sparkline(&error.minutes, "failed")) }
+                    td data-label="Last" { (when(error.last_at)) }
                 }
             }
         };
-        list(
+        rows(
             &errors,
             ("No failed attempts.", ""),
             "Errors of this type",
@@ -204,7 +204,7 @@ impl TypePage {
 }
 
 fn percentiles(name: &str, it: &Percentiles) -> Markup {
-    html! { tr { th scope="row" { (name) } @for ms in [it.p50, it.p95, it.p99] { td.number { (shown(ms)) } } } }
+    html! { tr { th scope="row" { (name) } @for (label, ms) in [("p50", it.p50), ("p95", it.p95), ("p99", it.p99)] { td.number data-label=(label) { (shown(ms)) } } } }
 }
 
 fn slowest_table(slowest: &[(Millis, Arc<Job>)]) -> Markup {
@@ -212,14 +212,14 @@ fn slowest_table(slowest: &[(Millis, Arc<Job>)]) -> Markup {
         html! {
             tr {
                 th scope="row" { (job_link(job.id())) }
-                td.number { (span(*time)) }
+                td.number data-label="Run time" { (span(*time)) }
                 td { (state(job.state.as_str(), job.phase)) }
-                td { @if let Some(at) = job.times.completed_at { (when(at)) } }
+                td data-label="Finished" { @if let Some(at) = job.times.completed_at { (when(at)) } }
             }
         }
     };
     let columns = ["Job", "#Run time", "State", "Finished"];
-    list(slowest, ("No finished jobs.", ""), "The slowest of the newest finished jobs", &columns, row)
+    rows(slowest, ("No finished jobs.", ""), "The slowest of the newest finished jobs", &columns, row)
 }
 
 fn workers_list(workers: &[(Worker, usize)], now: Option<&TypeNow>) -> Markup {
