@@ -128,7 +128,7 @@ async fn named(service: &Service, query: &str) -> Result<Vec<Hit>> {
     hits.extend(
         errors.take(NAMES_MAX).map(|it| hit("Error", &it.code, group_address(it, None))),
     );
-    let workers = workers::list(service).await?;
+    let workers = workers::list_recent(service).await?;
     let workers = workers.iter().map(|worker| worker.name.as_str()).filter(|name| matches(name));
     hits.extend(
         workers.take(NAMES_MAX).map(|name| hit("Worker", name, format!("/ui/jobs?worker={}", encode(name)))),

@@ -172,7 +172,7 @@ impl TypePage {
     }
 
     async fn workers(&self, service: &Service) -> Result<Vec<(Worker, usize)>> {
-        let all = workers::list(service).await?.into_iter();
+        let all = workers::list_recent(service).await?.into_iter();
         let holds =
             |worker: &Worker| worker.holds.iter().filter(|job| job.spec.job_type == self.name).count();
         Ok(all

@@ -189,6 +189,31 @@ fn rows_keep_their_place_while_their_cells_change() {
 }
 
 #[test]
+fn rows_of_a_query_that_looks_into_payloads_are_live() {
+    on_both_stores_without_redirects(async |server| {
+        let wanted = json!({ "type": "a", "payload": { "k": "x" } });
+        let first = server.create(wanted.clone()).await;
+        let others = vec![json!({ "type": "b" }); 300];
+        server.post_ok("/api/jobs/batch", &json!({ "jobs": others })).await;
+        let last = server.create(wanted.clone()).await;
+        let page = shown(&server, "/ui/jobs?q=payload.k%3Ax").await;
+        assert_eq!(row_count(&page), 2);
+        let mut look = Look::at(&server, &page).await;
+        for job in [&first, &last] {
+            look.until(&cell('s', job), contains("queued")).await;
+        }
+        server.call_ok(&first, "cancel", &json!({})).await;
+        look.until(&cell('s', &first), contains("cancelled")).await;
+        server.create(wanted).await;
+        look.until("newer", contains("1 newer")).await;
+        // More newer jobs than one rendering examines, none of which match.
+        let others = vec![json!({ "type": "b" }); 600];
+        server.post_ok("/api/jobs/batch", &json!({ "jobs": others })).await;
+        look.until("newer", contains("Newer jobs may match")).await;
+    });
+}
+
+#[test]
 fn selected_jobs_are_cancelled_or_retried() {
     on_both_stores_without_redirects(async |server| {
         let finished = server.create_finished(json!({ "type": "a" })).await;
