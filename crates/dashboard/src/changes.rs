@@ -112,7 +112,7 @@ impl Changes {
                 (types(compared))
                 p.hint {
                     "Jobs by the time at which they finished, until " (when(compared.to)) ". "
-                    @if !compared.is_complete { "More jobs finished: some from each twentieth of the time were read. " }
+                    @if let Some(period) = compared.period { "Counted in periods of " (span(period)) "; the one in which the change was is left out. " }
                     "Marked is what moved: a failure rate by more than chance explains, a time by half and by 50 ms."
                 }
             }

@@ -1,13 +1,15 @@
 //! What changed: configuration, lifecycle versions, nodes, pauses and actions of operators on one time line, and the rates of each type
 //! before and after a change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use tenure_core::event::AuditLine;
 use tenure_core::id::TypeName;
 use tenure_core::lifecycle::Outcome;
+use tenure_core::statistics::{PeriodCounts, Resolution, Series};
 use tenure_stats::snapshot::{NodeLife, NodeNow};
+use tenure_stats::span_percentiles;
 
 use crate::finished_jobs::finished_jobs;
 use crate::prelude::*;
@@ -18,8 +20,10 @@ const REGISTER: &str = "lifecycle_register";
 pub const LINES_MAX: usize = 1_000;
 /// Lines about single jobs with the same action and actor are one change if each follows within this time.
 const SAME_CHANGE: Millis = Millis::seconds(60);
-/// Finished jobs of a lifecycle that are read on each side of a change.
+/// Up to this many finished jobs of a comparison are read; more are compared by the statistics.
 pub const COMPARED_JOBS_MAX: usize = 500;
+/// Minutes and five minutes are used this long before they are deleted.
+const KEPT_MARGIN: Millis = Millis::seconds(1800);
 /// A rate moves if as large a difference is expected by chance in less than 5 % of comparisons, and is at least this large.
 const FAILURE_DIFFERENCE_MIN: f64 = 0.05;
 const CHANCE: f64 = 1.96;
@@ -171,8 +175,8 @@ pub struct Comparison {
     pub from: Timestamp,
     /// From the change until here.
     pub to: Timestamp,
-    /// Whether all jobs of this time were read. Otherwise they are some from each twentieth of it.
-    pub is_complete: bool,
+    /// The periods of statistics that were compared, without the one in which the change was. `None` if each job was read.
+    pub period: Option<Millis>,
     /// Those that moved first, then by number of jobs.
     pub types: Vec<TypeComparison>,
 }
@@ -210,6 +214,16 @@ pub enum Moved {
 }
 
 impl TypeRates {
+    fn of_counts(counts: &PeriodCounts) -> Self {
+        Self {
+            jobs: counts.finished,
+            failed: counts.failed_jobs,
+            judged: counts.succeeded + counts.failed_jobs,
+            wait_p95: span_percentiles(&counts.wait).p95.map(Millis),
+            run_p95: span_percentiles(&counts.run).p95.map(Millis),
+        }
+    }
+
     pub fn failure_rate(&self) -> Option<f64> {
         (self.judged > 0).then(|| self.failed as f64 / self.judged as f64)
     }
@@ -227,26 +241,114 @@ pub async fn compare(service: &Service, at: Timestamp, window: Millis) -> Result
     let now = service.store().now().await?.at;
     let from = Timestamp(at.0.saturating_sub_unsigned(window.0).max(0));
     let to = (at + window).min(now);
+    let counted = counted(service, at, (from, to), now).await?;
+    // Few jobs are read one by one: to the millisecond, and also those of a minute that is not over.
+    if let Some([before, after]) = read_jobs(service, at, (from, to), counted.inside).await? {
+        return Ok(Comparison { from, to, period: None, types: compared(&before, &after) });
+    }
+    let [before, after] = &counted.sides;
+    Ok(Comparison { from, to, period: Some(counted.period), types: compared(before, after) })
+}
+
+type Rates = BTreeMap<TypeName, TypeRates>;
+
+/// The rates of all jobs that finished on each side; `None` if there are too many, or fewer than were counted, because finished jobs
+/// were deleted since.
+async fn read_jobs(
+    service: &Service,
+    at: Timestamp,
+    (from, to): (Timestamp, Timestamp),
+    counted: u64,
+) -> Result<Option<[Rates; 2]>> {
+    if counted > COMPARED_JOBS_MAX as u64 {
+        return Ok(None);
+    }
     let catalog = service.runtime().catalog();
     let mut names: Vec<LifecycleName> = catalog.lifecycles().map(|it| it.name.clone()).collect();
     names.dedup();
-    let mut sides: [BTreeMap<TypeName, Sample>; 2] = Default::default();
-    let mut is_complete = true;
+    let mut ids: [Vec<JobId>; 2] = Default::default();
     for name in &names {
-        for (side, period) in sides.iter_mut().zip([(from, at), (at, to)]) {
+        for (side, period) in ids.iter_mut().zip([(from, at), (at, to)]) {
             let found = finished_jobs(service.store(), name, period, COMPARED_JOBS_MAX).await?;
-            is_complete &= found.is_complete;
-            for id in found.ids {
-                if let Some(job) = service.store().job(id).await? {
-                    side.entry(job.spec.job_type.clone()).or_default().add(&job);
-                }
+            if !found.is_complete {
+                return Ok(None);
+            }
+            side.extend(found.ids);
+        }
+    }
+    let found = ids[0].len() + ids[1].len();
+    if found > COMPARED_JOBS_MAX || (found as u64) < counted {
+        return Ok(None);
+    }
+    let mut sides: [BTreeMap<TypeName, Sample>; 2] = Default::default();
+    for (side, ids) in sides.iter_mut().zip(ids) {
+        for id in ids {
+            if let Some(job) = service.store().job(id).await? {
+                side.entry(job.spec.job_type.clone()).or_default().add(&job);
             }
         }
     }
-    let [before, after] = sides.map(|side| -> BTreeMap<TypeName, TypeRates> {
-        side.into_iter().map(|(name, sample)| (name, sample.rates())).collect()
-    });
-    Ok(Comparison { from, to, is_complete, types: compared(&before, &after) })
+    Ok(Some(sides.map(|side| side.into_iter().map(|(name, sample)| (name, sample.rates())).collect())))
+}
+
+/// What the statistics have of each type on each side.
+struct Counted {
+    period: Millis,
+    sides: [Rates; 2],
+    /// Jobs in periods that are completely inside the compared time; the first and the last period may begin before or end after it.
+    inside: u64,
+}
+
+/// Reads the statistics of the declared types and those of the last hour.
+async fn counted(
+    service: &Service,
+    at: Timestamp,
+    (from, to): (Timestamp, Timestamp),
+    now: Timestamp,
+) -> Result<Counted> {
+    let is_kept = |resolution: &Resolution| now + KEPT_MARGIN - from < resolution.kept();
+    let resolution = Resolution::ALL.into_iter().find(is_kept).unwrap_or(Resolution::Hour);
+    let mut names: BTreeSet<TypeName> =
+        service.runtime().catalog().types().map(|it| it.name.clone()).collect();
+    names.extend(service.stats().snapshot().await?.types.iter().map(|it| it.name.clone()));
+    let (mut sides, mut inside): ([Rates; 2], u64) = Default::default();
+    for name in names {
+        let series = Series::Type(name.clone());
+        let periods = service.store().statistics(resolution, series, resolution.start(from), to).await?;
+        let mut sums: [PeriodCounts; 2] = Default::default();
+        for (start, counts) in periods {
+            let side = side_of(start, resolution, at);
+            if side.is_some() && start >= from && start + resolution.length() <= to {
+                inside += counts.finished;
+            }
+            match side {
+                Some(Side::Before) => sums[0].add(&counts),
+                Some(Side::After) => sums[1].add(&counts),
+                None => {}
+            }
+        }
+        for (side, sum) in sides.iter_mut().zip(&sums).filter(|(_, sum)| sum.finished > 0) {
+            side.insert(name.clone(), TypeRates::of_counts(sum));
+        }
+    }
+    Ok(Counted { period: resolution.length(), sides, inside })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Before,
+    After,
+}
+
+/// The side of a change on which a period is; `None` for the period in which the change was.
+fn side_of(start: Timestamp, resolution: Resolution, at: Timestamp) -> Option<Side> {
+    if start + resolution.length() <= at {
+        Some(Side::Before)
+    } else if start >= at {
+        Some(Side::After)
+    } else {
+        None
+    }
 }
 
 fn compared(
@@ -358,6 +460,16 @@ mod tests {
         assert_eq!(one(rates(10, 0, 1), rates(10, 0, 20)).wait, Moved::No, "it is short");
         assert_eq!(one(rates(10, 0, 1000), rates(10, 0, 1200)).wait, Moved::No, "a fifth");
         assert_eq!(one(rates(9, 0, 100), rates(10, 0, 400)).wait, Moved::No, "too few jobs");
+    }
+
+    #[test]
+    fn the_period_in_which_the_change_was_is_on_neither_side() {
+        let at = Timestamp(90_000);
+        let of = |start| side_of(Timestamp(start), Resolution::Minute, at);
+        assert_eq!([of(0), of(60_000), of(120_000)], [Some(Side::Before), None, Some(Side::After)]);
+        let at = Timestamp(60_000);
+        let of = |start| side_of(Timestamp(start), Resolution::Minute, at);
+        assert_eq!([of(0), of(60_000)], [Some(Side::Before), Some(Side::After)]);
     }
 
     #[test]
