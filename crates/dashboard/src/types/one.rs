@@ -1,21 +1,24 @@
 //! The page of one type: how its jobs ended and how long they waited and ran in a range of time, its errors, its slowest jobs, and
 //! its settings.
 
+use tenure_core::flow::TypeFlow;
 use tenure_core::id::TypeName;
 use tenure_core::job_type::JobType;
+use tenure_runtime::schema::SCHEMA_BYTES_MAX;
 use tenure_service::extract::Named;
 use tenure_service::listing;
 use tenure_service::workers::{self, Worker};
 use tenure_stats::snapshot::{ErrorNow, Percentiles, Snapshot, TypeNow};
 use tenure_stats::{Mark, span_percentiles};
 
-use super::{rate_in_colour, shown};
+use super::{rate_in_colour, run, shown};
 use crate::chart::sparkline;
 use crate::errors::group_address;
 use crate::figures::Change;
 use crate::history::{self, jobs_heading};
 use crate::map;
 use crate::prelude::*;
+use crate::pretty::pretty;
 use crate::time_range::RangeChoice;
 
 /// Finished jobs among which the slowest are looked for.
@@ -55,8 +58,10 @@ impl Page for TypePage {
             return Ok(nothing(&why, ""));
         }
         let marks = history::marks(service, &history).await?;
+        let (schema, flow) = (service.runtime().schema(&self.name), service.runtime().type_flow(&self.name));
         Ok(html! {
             (self.links())
+            @if declared.is_some() { (run::form(&self.name, schema.as_deref(), caller)) }
             (self.range.bar())
             div #figures .figures { (parts.keep("figures", self.figures(&now, &history))) }
             (self.charts(&history, &marks, parts))
@@ -66,7 +71,13 @@ impl Page for TypePage {
             }
             div.columns {
                 section { h2 { "Workers" } div #workers { (parts.keep("workers", workers_list(&workers, now.first().copied()))) } }
-                section { h2 { "Settings" } @if let Some(declared) = declared { (settings(declared, is_declared)) } }
+                section { h2 { "Settings" } @if let Some(declared) = declared { (settings(declared, is_declared, flow.as_ref())) } }
+            }
+            @if let Some(schema) = &schema {
+                section {
+                    h2 { "Schema of payloads" }
+                    pre tabindex="0" { (pretty(&schema.to_string(), SCHEMA_BYTES_MAX * 2).0) }
+                }
             }
         })
     }
@@ -233,7 +244,7 @@ fn workers_list(workers: &[(Worker, usize)], now: Option<&TypeNow>) -> Markup {
     }
 }
 
-fn settings(declared: &JobType, is_declared: bool) -> Markup {
+fn settings(declared: &JobType, is_declared: bool, flow: Option<&TypeFlow>) -> Markup {
     html! {
         @if !is_declared { p.hint { "The type is not declared: the settings are those of the catch-all " code { "*" } "." } }
         dl.pairs {
@@ -243,6 +254,13 @@ fn settings(declared: &JobType, is_declared: bool) -> Markup {
             dt { "Cost" } dd { (declared.cost) }
             dt { "Lease" } dd { (span(declared.policy.lease)) }
             dt { "Priority" } dd { (declared.priority) }
+            @if let Some(flow) = flow {
+                @if !flow.uses.is_empty() {
+                    dt { a href="/ui/resources" { "Resources" } }
+                    dd { @for demand in &flow.uses { div { (demand.resource) @if demand.units != 1 { ", " (count(demand.units)) " units" } } } }
+                }
+                @if let Some(sequence) = &flow.sequence { dt { "Sequence by" } dd { code { (sequence.key) } } }
+            }
         }
     }
 }

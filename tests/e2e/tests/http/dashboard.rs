@@ -7,6 +7,7 @@ mod job;
 mod jobs;
 mod sessions;
 mod time_ranges;
+mod types;
 mod users;
 
 use std::collections::BTreeMap;
