@@ -123,8 +123,7 @@ fn grant_form(user: &UserId, caller: &Caller) -> Markup {
     }
 }
 
-const ERASE: &str =
-    "Erase this user? All finished jobs are deleted now, the others when they are finished.";
+const ERASE: &str = "Erase this user? All finished jobs are deleted now, the others when they are finished.";
 
 fn erase_form(user: &UserId, caller: &Caller) -> Markup {
     let lacks = Visitor::lacks(caller, Right::Operate);

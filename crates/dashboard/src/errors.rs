@@ -94,7 +94,8 @@ impl Page for GroupsPage {
         } else {
             Vec::new()
         };
-        let content = groups_table(&Groups::merge(&stored, &recent), &stored, job_type, service.runtime().now());
+        let content =
+            groups_table(&Groups::merge(&stored, &recent), &stored, job_type, service.runtime().now());
         Ok(html! {
             (tabs(false))
             @if self.job_type.is_some() { p { a.chip href="/ui/errors" { "All types " span aria-hidden="true" { "×" } } } }
@@ -109,8 +110,14 @@ fn groups_table(groups: &[Group], stored: &Groups, job_type: Option<&TypeName>, 
     let jobs =
         |number: u64, what: &str| format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" });
     if groups.is_empty() {
-        let among = if stored.is_more { format!(" among the newest {} jobs", count(SCAN_JOBS as u64)) } else { String::new() };
-        let why = format!("No errors: no failed jobs{among}, no open dead letters, and no failed attempts in the last hour.");
+        let among = if stored.is_more {
+            format!(" among the newest {} jobs", count(SCAN_JOBS as u64))
+        } else {
+            String::new()
+        };
+        let why = format!(
+            "No errors: no failed jobs{among}, no open dead letters, and no failed attempts in the last hour."
+        );
         return nothing(&why, "");
     }
     html! {

@@ -114,7 +114,8 @@ impl Form {
 
     /// Takes all fields with a name, such as selected checkboxes.
     pub(crate) fn all(&mut self, name: &str) -> Vec<String> {
-        let (taken, rest) = std::mem::take(&mut self.fields).into_iter().partition(|(given, _)| given == name);
+        let (taken, rest) =
+            std::mem::take(&mut self.fields).into_iter().partition(|(given, _)| given == name);
         self.fields = rest;
         let taken: Vec<(String, String)> = taken;
         taken.into_iter().map(|(_, value)| value).collect()

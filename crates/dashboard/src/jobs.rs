@@ -17,8 +17,8 @@ use tenure_core::job_type::CATCH_ALL;
 use tenure_core::lifecycle::{State, Trigger};
 use tenure_service::listing;
 use tenure_service::search::{EXAMINED_MAX, Found, scan_end, search, search_among};
-use tokio::sync::OnceCell;
 use tenure_service::shell_quote::shell_quote;
+use tokio::sync::OnceCell;
 
 use crate::anchor::{Anchor, ROWS, pager};
 use crate::prelude::*;

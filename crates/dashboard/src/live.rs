@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn rendering_takes_a_hundredth_of_the_time() {
-        let of = |took, before| interval(Duration::from_millis(took), Duration::from_millis(before)).as_millis();
+        let of =
+            |took, before| interval(Duration::from_millis(took), Duration::from_millis(before)).as_millis();
         assert_eq!(of(2, 2), 1000);
         assert_eq!(of(200, 200), 20_000);
         assert_eq!(of(5000, 5000), 60_000);

@@ -125,9 +125,7 @@ async fn named(service: &Service, query: &str) -> Result<Vec<Hit>> {
             .map(|it| hit("Lifecycle", it.name.as_str(), crate::map::address(&it.name))),
     );
     let errors = snapshot.errors.iter().filter(|it| matches(&it.code) || matches(&it.message));
-    hits.extend(
-        errors.take(NAMES_MAX).map(|it| hit("Error", &it.code, group_address(it, None))),
-    );
+    hits.extend(errors.take(NAMES_MAX).map(|it| hit("Error", &it.code, group_address(it, None))));
     let workers = workers::list_recent(service).await?;
     let workers = workers.iter().map(|worker| worker.name.as_str()).filter(|name| matches(name));
     hits.extend(
@@ -273,7 +271,10 @@ mod tests {
         let pair = |first: &str, last: &str| Some((first.to_owned(), last.to_owned()));
         assert_eq!(part("01990C3A-7d"), pair("01990c3a7d", ""));
         assert_eq!(part("01990c3a…89ab"), pair("01990c3a", "89ab"));
-        assert_eq!(["…89ab", "0199…", "0199…x", &format!("{}…0", "0".repeat(32))].map(part), [None, None, None, None]);
+        assert_eq!(
+            ["…89ab", "0199…", "0199…x", &format!("{}…0", "0".repeat(32))].map(part),
+            [None, None, None, None]
+        );
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! What changed: configuration, lifecycle versions, nodes, pauses and actions of operators on one time line, and the rates of each type
 //! before and after a change.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod counted;
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tenure_core::event::AuditLine;
 use tenure_core::id::TypeName;
 use tenure_core::lifecycle::Outcome;
-use tenure_core::statistics::{PeriodCounts, Resolution, Series};
 use tenure_stats::snapshot::{NodeLife, NodeNow};
-use tenure_stats::span_percentiles;
+
+use counted::counted;
 
 use crate::finished_jobs::finished_jobs;
 use crate::prelude::*;
@@ -22,8 +24,6 @@ pub const LINES_MAX: usize = 1_000;
 const SAME_CHANGE: Millis = Millis::seconds(60);
 /// Up to this many finished jobs of a comparison are read; more are compared by the statistics.
 pub const COMPARED_JOBS_MAX: usize = 500;
-/// Minutes and five minutes are used this long before they are deleted.
-const KEPT_MARGIN: Millis = Millis::seconds(1800);
 /// A rate moves if as large a difference is expected by chance in less than 5 % of comparisons, and is at least this large.
 const FAILURE_DIFFERENCE_MIN: f64 = 0.05;
 const CHANCE: f64 = 1.96;
@@ -214,16 +214,6 @@ pub enum Moved {
 }
 
 impl TypeRates {
-    fn of_counts(counts: &PeriodCounts) -> Self {
-        Self {
-            jobs: counts.finished,
-            failed: counts.failed_jobs,
-            judged: counts.succeeded + counts.failed_jobs,
-            wait_p95: span_percentiles(&counts.wait).p95.map(Millis),
-            run_p95: span_percentiles(&counts.run).p95.map(Millis),
-        }
-    }
-
     pub fn failure_rate(&self) -> Option<f64> {
         (self.judged > 0).then(|| self.failed as f64 / self.judged as f64)
     }
@@ -289,66 +279,6 @@ async fn read_jobs(
         }
     }
     Ok(Some(sides.map(|side| side.into_iter().map(|(name, sample)| (name, sample.rates())).collect())))
-}
-
-/// What the statistics have of each type on each side.
-struct Counted {
-    period: Millis,
-    sides: [Rates; 2],
-    /// Jobs in periods that are completely inside the compared time; the first and the last period may begin before or end after it.
-    inside: u64,
-}
-
-/// Reads the statistics of the declared types and those of the last hour.
-async fn counted(
-    service: &Service,
-    at: Timestamp,
-    (from, to): (Timestamp, Timestamp),
-    now: Timestamp,
-) -> Result<Counted> {
-    let is_kept = |resolution: &Resolution| now + KEPT_MARGIN - from < resolution.kept();
-    let resolution = Resolution::ALL.into_iter().find(is_kept).unwrap_or(Resolution::Hour);
-    let mut names: BTreeSet<TypeName> =
-        service.runtime().catalog().types().map(|it| it.name.clone()).collect();
-    names.extend(service.stats().snapshot().await?.types.iter().map(|it| it.name.clone()));
-    let (mut sides, mut inside): ([Rates; 2], u64) = Default::default();
-    for name in names {
-        let series = Series::Type(name.clone());
-        let periods = service.store().statistics(resolution, series, resolution.start(from), to).await?;
-        let mut sums: [PeriodCounts; 2] = Default::default();
-        for (start, counts) in periods {
-            let side = side_of(start, resolution, at);
-            if side.is_some() && start >= from && start + resolution.length() <= to {
-                inside += counts.finished;
-            }
-            match side {
-                Some(Side::Before) => sums[0].add(&counts),
-                Some(Side::After) => sums[1].add(&counts),
-                None => {}
-            }
-        }
-        for (side, sum) in sides.iter_mut().zip(&sums).filter(|(_, sum)| sum.finished > 0) {
-            side.insert(name.clone(), TypeRates::of_counts(sum));
-        }
-    }
-    Ok(Counted { period: resolution.length(), sides, inside })
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Before,
-    After,
-}
-
-/// The side of a change on which a period is; `None` for the period in which the change was.
-fn side_of(start: Timestamp, resolution: Resolution, at: Timestamp) -> Option<Side> {
-    if start + resolution.length() <= at {
-        Some(Side::Before)
-    } else if start >= at {
-        Some(Side::After)
-    } else {
-        None
-    }
 }
 
 fn compared(
@@ -460,16 +390,6 @@ mod tests {
         assert_eq!(one(rates(10, 0, 1), rates(10, 0, 20)).wait, Moved::No, "it is short");
         assert_eq!(one(rates(10, 0, 1000), rates(10, 0, 1200)).wait, Moved::No, "a fifth");
         assert_eq!(one(rates(9, 0, 100), rates(10, 0, 400)).wait, Moved::No, "too few jobs");
-    }
-
-    #[test]
-    fn the_period_in_which_the_change_was_is_on_neither_side() {
-        let at = Timestamp(90_000);
-        let of = |start| side_of(Timestamp(start), Resolution::Minute, at);
-        assert_eq!([of(0), of(60_000), of(120_000)], [Some(Side::Before), None, Some(Side::After)]);
-        let at = Timestamp(60_000);
-        let of = |start| side_of(Timestamp(start), Resolution::Minute, at);
-        assert_eq!([of(0), of(60_000)], [Some(Side::Before), Some(Side::After)]);
     }
 
     #[test]

@@ -125,7 +125,8 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
 fn question(form: &Form) -> Option<(String, &'static str)> {
     let is_group = form.get("code").is_some();
     let number = form.values("job").count();
-    let letters = || if number == 1 { "this dead letter".to_owned() } else { format!("these {number} dead letters") };
+    let letters =
+        || if number == 1 { "this dead letter".to_owned() } else { format!("these {number} dead letters") };
     match form.get("action") {
         Some("redrive") if is_group => Some(("Redrive the whole group?".to_owned(), "Redrive")),
         Some("dismiss") if is_group => Some(("Dismiss the whole group?".to_owned(), "Dismiss")),

@@ -245,7 +245,8 @@ impl GroupCache {
         let max_age = began.elapsed() * AGE_COSTS;
         cached.retain(|_, known| known.read_at.elapsed() < known.max_age);
         if cached.len() < CACHED_TYPES_MAX {
-            cached.insert(key, CachedGroups { groups: Arc::clone(&groups), read_at: Instant::now(), max_age });
+            cached
+                .insert(key, CachedGroups { groups: Arc::clone(&groups), read_at: Instant::now(), max_age });
         }
         Ok(groups)
     }

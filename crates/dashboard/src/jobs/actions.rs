@@ -107,12 +107,7 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
 }
 
 /// What is asked before an action: nothing for the retry of jobs that failed.
-async fn question(
-    service: &Service,
-    caller: &Caller,
-    action: Action,
-    form: &Form,
-) -> Result<Option<String>> {
+async fn question(service: &Service, caller: &Caller, action: Action, form: &Form) -> Result<Option<String>> {
     if form.get("scope") == Some("matching") {
         return Ok(Some(format!("{} all matching jobs?", verb(action))));
     }
@@ -128,7 +123,8 @@ async fn question(
     for id in form.values("job").filter_map(job_id).take(ACTION_JOBS_MAX) {
         succeeded += usize::from(service.managed_job(caller, id).await.is_ok_and(|job| has_succeeded(&job)));
     }
-    Ok((succeeded > 0).then(|| format!("Of {jobs}, {succeeded} succeeded. Do their work again, as new jobs?")))
+    Ok((succeeded > 0)
+        .then(|| format!("Of {jobs}, {succeeded} succeeded. Do their work again, as new jobs?")))
 }
 
 /// The selected jobs that pass a check, and the problem of each of the others.

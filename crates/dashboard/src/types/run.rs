@@ -15,7 +15,7 @@ const FIELDS_MAX: usize = 30;
 /// Alternatives of a list.
 const CHOICES_MAX: usize = 100;
 
-/// A property of the payload, with a field of its own.
+/// A property of the payload that has a field.
 #[derive(Clone, Debug, PartialEq)]
 struct Field<'s> {
     name: &'s str,

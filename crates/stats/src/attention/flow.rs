@@ -35,13 +35,15 @@ pub(super) fn halted(judged: &Judged<'_>) -> Option<Attention> {
 pub(super) fn paused_resources(judged: &Judged<'_>) -> impl Iterator<Item = Attention> {
     let now = judged.inputs.live.now;
     let is_long = move |at: Timestamp| now > at && now - at > judged.thresholds.pause;
-    judged.peers.paused_resources.iter().filter(move |paused| is_long(paused.pause.at)).map(|paused| Attention {
-        what: AttentionKind::PausedResource,
-        severity: Severity::Warning,
-        text: format!("resource {} is paused by {}", paused.name, paused.pause.by),
-        since: Some(paused.pause.at),
-        subject: Subject::Resources,
-        action: "Resume the resource",
+    judged.peers.paused_resources.iter().filter(move |paused| is_long(paused.pause.at)).map(|paused| {
+        Attention {
+            what: AttentionKind::PausedResource,
+            severity: Severity::Warning,
+            text: format!("resource {} is paused by {}", paused.name, paused.pause.by),
+            since: Some(paused.pause.at),
+            subject: Subject::Resources,
+            action: "Resume the resource",
+        }
     })
 }
 

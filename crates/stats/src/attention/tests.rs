@@ -7,9 +7,9 @@ use tenure_store::{Gauges, SequenceReport};
 
 use super::*;
 use crate::assemble::SnapshotInputs;
+use crate::clock_steps::ClockStep;
 use crate::counters::{Counted, QueueCounts, TransitionCount, TypeCounts};
 use crate::minute_ring::MinuteRing;
-use crate::clock_steps::ClockStep;
 use crate::read::{Held, Holder, Live, PausedResource, Sample};
 use crate::snapshot::{NodeLife, Pause, Percentiles};
 
@@ -246,7 +246,10 @@ fn halted_sequences_are_critical() {
     let mut fixture = Fixture::queued_for(0);
     fixture.peers.halted = vec![halted("ada", 1000)];
     let found = fixture.found();
-    assert_eq!(found[0].text, "the sequence ada of type mail is halted by a failed job, with 2 unfinished jobs");
+    assert_eq!(
+        found[0].text,
+        "the sequence ada of type mail is halted by a failed job, with 2 unfinished jobs"
+    );
     assert_eq!((found[0].severity, &found[0].subject), (Severity::Critical, &Subject::Resources));
     fixture.peers.halted.push(halted("bob", 2000));
     let found = fixture.found();
@@ -258,7 +261,8 @@ fn halted_sequences_are_critical() {
 fn a_resource_that_is_paused_for_long_is_reported() {
     let limit = AttentionThresholds::default().pause.0 as i64;
     let paused = |ago: i64| {
-        let pause = tenure_core::flow::Pause { until: None, by: "operator:ops".into(), at: Timestamp(NOW.0 - ago) };
+        let pause =
+            tenure_core::flow::Pause { until: None, by: "operator:ops".into(), at: Timestamp(NOW.0 - ago) };
         let mut fixture = Fixture::queued_for(0);
         fixture.peers.paused_resources = vec![PausedResource { name: "relay[ada]".to_owned(), pause }];
         fixture.found()

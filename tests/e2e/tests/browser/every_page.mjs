@@ -94,7 +94,7 @@ await story(async (test) => {
     await page.getByRole("heading", { level: 1 }).first().waitFor();
     wrong.push(...(await check(page)).map((flaw) => `${name}: ${flaw}`));
   };
-  // The wide window and the phone at the same time: each has a process of its own.
+  // The wide window and the phone at the same time: each has a separate process.
   const wide = async () => {
     const page = await test.open(null, { theme });
     for (const [name, path] of all) {

@@ -82,10 +82,16 @@ fn the_errors_of_a_type_and_their_redrive_leave_out_other_types() {
         assert_contains(&page, &["/ui/errors?code=E1&amp;message=slow&amp;type=b\""]);
         let page = shown(&server, "/ui/errors?code=E1&message=slow&type=b").await;
         assert_contains(&page, &["1 dead letter.", "q=error%3AE1%20type%3Ab"]);
-        assert_contains(&page, &["/ui/errors/actions?code=E1&amp;message=slow&amp;type=b&amp;action=redrive"]);
+        assert_contains(
+            &page,
+            &["/ui/errors/actions?code=E1&amp;message=slow&amp;type=b&amp;action=redrive"],
+        );
         let confirm = "/ui/errors/actions?code=E1&message=slow&type=b&action=redrive";
         let page = shown(&server, confirm).await;
-        assert_contains(&page, &["1 dead letter", "E1: slow, in jobs of type b", "name=\"type\" value=\"b\""]);
+        assert_contains(
+            &page,
+            &["1 dead letter", "E1: slow, in jobs of type b", "name=\"type\" value=\"b\""],
+        );
         let fields =
             [("code", "E1"), ("message", "slow"), ("type", "b"), ("action", "redrive"), ("settle", "yes")];
         let reply = send(&server, "/ui/errors/actions", &fields).await;

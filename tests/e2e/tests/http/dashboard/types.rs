@@ -1,9 +1,10 @@
 //! The page of a type: its declaration, and the form that runs one job.
 
+use reqwest::redirect::Policy;
 use serde_json::json;
-use tenure_e2e::on_both_stores_with_files;
+use tenure_e2e::{http_client, on_both_stores_with_setup};
 
-use super::{assert_contains, assert_lacks, send, shown};
+use super::{assert_contains, assert_lacks, said, send, shown};
 use crate::roles::create_keys;
 
 const CONFIG: &str = r#"
@@ -23,7 +24,11 @@ const SCHEMA: &str = r#"{ "type": "object", "required": ["to"], "additionalPrope
 
 #[test]
 fn one_job_is_run_from_the_page_of_its_type() {
-    on_both_stores_with_files(&[("tenure.toml", CONFIG), ("mail.json", SCHEMA)], async |mut server| {
+    let client = http_client().redirect(Policy::none()).build().unwrap();
+    let prepare = |setup: tenure_e2e::Setup| {
+        setup.file("tenure.toml", CONFIG).file("mail.json", SCHEMA).client(client.clone())
+    };
+    on_both_stores_with_setup(prepare, async |mut server| {
         let page = shown(&server, "/ui/types/mail").await;
         assert_contains(&page, &["Schema of payloads", "&quot;additionalProperties&quot;: false", "relay"]);
         assert_contains(&page, &["name=\"payload.to\"", "name=\"payload.copies\"", ">a&lt;5&gt;</option>"]);
@@ -38,12 +43,12 @@ fn one_job_is_run_from_the_page_of_its_type() {
             ("user", "bob"),
         ];
         let made = send(&server, run, &fields).await;
-        assert_contains(&made.text, &["This is the new job."]);
+        assert_eq!(said(&made), "This is the new job.");
         let job = server.list("type=mail").await.remove(0);
         let payload = json!({ "to": "ada", "copies": 2, "urgent": true, "size": "a<5>" });
         assert_eq!((&server.job(&job).await["payload"], &job["user_id"]), (&payload, &json!("bob")));
         let made = send(&server, run, &[("payload.to", ""), ("payload", r#"{"to":"x","lines":[1]}"#)]).await;
-        assert_contains(&made.text, &["This is the new job."]);
+        assert_eq!(said(&made), "This is the new job.");
         for (wrong, status) in [
             (vec![("payload.copies", "2")], 422),
             (vec![("payload.to", "a"), ("payload.copies", "many")], 400),
@@ -57,10 +62,8 @@ fn one_job_is_run_from_the_page_of_its_type() {
         // An undeclared type has the catch-all's settings and takes JSON.
         server.create(json!({ "type": "other" })).await;
         assert_lacks(&shown(&server, "/ui/types/other").await, &["name=\"payload.", "Schema of payloads"]);
-        assert_contains(
-            &send(&server, "/ui/types/other/run", &[("payload", "{}")]).await.text,
-            &["This is the new job."],
-        );
+        let made = send(&server, "/ui/types/other/run", &[("payload", "{}")]).await;
+        assert_eq!(said(&made), "This is the new job.");
 
         let [_, _, _, viewer, _] = create_keys(&mut server).await;
         server.use_key(Some(&viewer));
