@@ -161,7 +161,7 @@ answers! {
 
     /// Something that an operator should look at.
     pub struct Attention {
-        what: String = Json(r#"{"type":"string","enum":["dead_letters","failing_type","nobody_waits","old_ready","backlog","overlong","paused_queue","lost_leases","webhook","schedule","slow_store","node_gone"]}"#),
+        what: String = Json(r#"{"type":"string","enum":["dead_letters","failing_type","nobody_waits","old_ready","backlog","overlong","paused_queue","lost_leases","webhook","schedule","slow_store","node_gone","node_restarted","halted_sequence","paused_resource","lost_worker","clock_step"]}"#),
         text: String = Text,
         since: Option<String> = Nullable(&Ref("Timestamp")),
         /// The dashboard page on which it can be seen and resolved.

@@ -14,16 +14,43 @@ const DIGITS: usize = 32;
 /// The most candidates that an error message lists.
 const CANDIDATES_MAX: usize = 10;
 
-/// The id of the only job whose id begins with `prefix`.
+/// Jobs of a page if only a part of them can match.
+const PAGE_JOBS: usize = 500;
+
+/// The first digits of an id and, in the short form `01990c3a…89ab` of the dashboard, its last ones.
+#[derive(Debug, PartialEq, Eq)]
+struct IdPart {
+    first: String,
+    last: String,
+}
+
+impl IdPart {
+    fn read(text: &str) -> Option<Self> {
+        let digits = |text: &str| {
+            let digits = text.replace('-', "").to_ascii_lowercase();
+            let fits = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+            fits.then_some(digits)
+        };
+        let (first, last) = match text.split_once('…') {
+            Some((first, last)) => (digits(first)?, digits(last)?),
+            None => (digits(text)?, String::new()),
+        };
+        (first.len() + last.len() <= DIGITS).then_some(Self { first, last })
+    }
+
+    fn admits(&self, id: &str) -> bool {
+        let digits = id.replace('-', "");
+        digits.starts_with(&self.first) && digits.ends_with(&self.last)
+    }
+}
+
+/// The id of the only job whose id begins with `prefix`, or has this short form.
 pub(crate) async fn resolve(server: &Server, prefix: &str) -> Result<String> {
-    let digits = prefix.replace('-', "").to_ascii_lowercase();
-    if digits.is_empty() || digits.len() > DIGITS || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return Err(not_found("job", prefix).into());
+    let Some(part) = IdPart::read(prefix) else { return Err(not_found("job", prefix).into()) };
+    if part.first.len() == DIGITS {
+        return Ok(hyphenated(&part.first));
     }
-    if digits.len() == DIGITS {
-        return Ok(hyphenated(&digits));
-    }
-    let mut found = candidates(server, &digits).await?;
+    let mut found = candidates(server, &part).await?;
     match found.len() {
         0 => Err(not_found("job", prefix).into()),
         1 => Ok(found.remove(0).id),
@@ -55,24 +82,24 @@ pub(crate) async fn resolve_optional(server: &Server, prefix: Option<&String>) -
     }
 }
 
-/// Jobs whose ids begin with these digits, or requests in SQL that were refused if there is no such job: all of them, or more than
+/// Jobs whose ids have these digits, or requests in SQL that were refused if there is no such job: all of them, or more than
 /// `CANDIDATES_MAX`.
-async fn candidates(server: &Server, digits: &str) -> Result<Vec<JobRecord>> {
-    let jobs = in_range(server, digits, json!({})).await?;
-    if jobs.is_empty() { in_range(server, digits, json!({ "phase": "refused" })).await } else { Ok(jobs) }
+async fn candidates(server: &Server, part: &IdPart) -> Result<Vec<JobRecord>> {
+    let jobs = in_range(server, part, json!({})).await?;
+    if jobs.is_empty() { in_range(server, part, json!({ "phase": "refused" })).await } else { Ok(jobs) }
 }
 
 /// Lists are in the order of ids, the last first, and a cursor is an id.
-async fn in_range(server: &Server, digits: &str, mut query: Value) -> Result<Vec<JobRecord>> {
-    let (first, after) = range(digits);
-    query["limit"] = json!(CANDIDATES_MAX + 1);
+async fn in_range(server: &Server, part: &IdPart, mut query: Value) -> Result<Vec<JobRecord>> {
+    let (first, after) = range(&part.first);
+    query["limit"] = json!(if part.last.is_empty() { CANDIDATES_MAX + 1 } else { PAGE_JOBS });
     query["cursor"] = json!(after.map(|after| hyphenated(&format!("{after:032x}"))));
     let mut found = Vec::new();
     loop {
         let page: Page<FoundJob> = server.page(CallId::ListJobs, &[], &query).await?;
         let mut page = page.map(FoundJob::shown);
         let next = page.next_cursor.take();
-        found.extend(page.into_rows().filter(|job| job.id.replace('-', "").starts_with(digits)));
+        found.extend(page.into_rows().filter(|job| part.admits(&job.id)));
         let is_inside =
             |cursor: &String| number(&cursor.replace('-', "")).is_some_and(|cursor| cursor > first);
         match next.filter(is_inside) {
@@ -112,6 +139,15 @@ mod tests {
             range(whole),
             (0x0199_0c3a_7d2e_7abc_8def_0123_4567_89a0, number("01990c3a7d2e7abc8def0123456789b0"))
         );
+    }
+
+    #[test]
+    fn the_short_form_of_the_dashboard_is_a_part_of_an_id() {
+        let part = IdPart::read("01990c3a…89AB").unwrap();
+        assert_eq!(part, IdPart { first: "01990c3a".to_owned(), last: "89ab".to_owned() });
+        assert!(part.admits("01990c3a-7d2e-7abc-8def-0123456789ab"));
+        assert!(!part.admits("01990c3a-7d2e-7abc-8def-0123456789ac"));
+        assert_eq!(["", "…89ab", "0199…", "xyz"].map(IdPart::read), [None, None, None, None]);
     }
 
     #[test]

@@ -123,15 +123,16 @@ fn grant_form(user: &UserId, caller: &Caller) -> Markup {
     }
 }
 
+const ERASE: &str = "Erase this user? All finished jobs are deleted now, the others when they are finished.";
+
 fn erase_form(user: &UserId, caller: &Caller) -> Markup {
     let lacks = Visitor::lacks(caller, Right::Operate);
-    let ask = "Erase this user? All finished jobs are deleted now, the others when they are finished.";
     html! {
         details.apart {
             summary { "Irreversible actions" }
             form.filters method="post" action=(format!("{}/erase", address(user))) {
                 label { "Reason" input name="reason" required maxlength="200"; }
-                button.danger type="submit" disabled[lacks.is_some()] title=[lacks] data-ask=(ask) { "Erase user" }
+                button.danger type="submit" disabled[lacks.is_some()] title=[lacks] data-ask=(ERASE) { "Erase user" }
             }
         }
     }
@@ -172,6 +173,11 @@ pub(crate) async fn grant(visitor: Visitor, Named(user): Named<UserId>, mut form
 
 pub(crate) async fn erase(visitor: Visitor, Named(user): Named<UserId>, mut form: Form) -> Reply {
     visitor.caller.may(Right::Operate)?;
+    let to = address(&user);
+    let question = Question { tab: Tab::Accounts, text: ERASE, label: "Erase user", back: &to };
+    if let Some(page) = form.ask(&visitor, question).await? {
+        return Ok(page);
+    }
     let reason = message("reason", Some(form.need("reason")?))?.unwrap_or_default();
     form.done()?;
     let runtime = visitor.dashboard.runtime();

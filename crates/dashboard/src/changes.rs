@@ -112,7 +112,7 @@ impl Changes {
                 (types(compared))
                 p.hint {
                     "Jobs by the time at which they finished, until " (when(compared.to)) ". "
-                    @if !compared.is_complete { "More jobs finished: some from each twentieth of the time were read. " }
+                    @if let Some(period) = compared.period { "Counted in periods of " (span(period)) "; the one in which the change was is left out. " }
                     "Marked is what moved: a failure rate by more than chance explains, a time by half and by 50 ms."
                 }
             }
@@ -131,14 +131,14 @@ impl Changes {
                         @if let Some(job) = change.job.filter(|_| change.jobs == 1) { " " (job_link(job)) }
                         @if change.jobs > 1 { " " (count(change.jobs)) " jobs" }
                     }
-                    td { (change.by) }
+                    td data-label="By" { @if change.by.is_empty() { span.quiet { "–" } } @else { (change.by) } }
                     td { @if is_chosen { strong { "compared" } } @else { a href=(self.address(change, &self.window.to_string().replace(' ', ""))) { "Compare" } } }
                 }
             }
         };
         let shown = &changes[..changes.len().min(ROWS)];
         let none = ("Nothing changed since the server started to record changes.", "");
-        list(shown, none, "Changes, newest first", &["Time", "Kind", "Change", "By", "Rates"], row)
+        rows(shown, none, "Changes, newest first", &["Time", "Kind", "Change", "By", "Rates"], row)
     }
 }
 
@@ -146,7 +146,7 @@ fn values(values: &[ChangedValue]) -> Markup {
     let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "not set".to_owned());
     let rows = html! {
         @for value in values {
-            tr { th.mono scope="row" { (value.name) } td.mono { (shown(&value.before)) } td.mono { (shown(&value.after)) } }
+            tr { th.mono scope="row" { (value.name) } td.mono data-label="Before" { (shown(&value.before)) } td.mono data-label="After" { (shown(&value.after)) } }
         }
     };
     table("Changed settings", &["Setting", "Before", "After"], &rows)
@@ -168,15 +168,15 @@ fn types(compared: &Comparison) -> Markup {
         html! {
             tr {
                 th scope="row" { a href=(format!("/ui/types/{}", encode(name.as_str()))) { (name) } }
-                td.number { (pair(&|rates| count(rates.jobs))) }
-                td.number { (moved(it.failure, pair(&percent))) }
-                td.number { (moved(it.wait, pair(&|rates| time(rates.wait_p95)))) }
-                td.number { (moved(it.run, pair(&|rates| time(rates.run_p95)))) }
+                td.number data-label="Finished" { (pair(&|rates| count(rates.jobs))) }
+                td.number data-label="Failure rate" { (moved(it.failure, pair(&percent))) }
+                td.number data-label="Wait p95" { (moved(it.wait, pair(&|rates| time(rates.wait_p95)))) }
+                td.number data-label="Run p95" { (moved(it.run, pair(&|rates| time(rates.run_p95)))) }
             }
         }
     };
     let columns = ["Type", "#Finished", "#Failure rate", "#Wait p95", "#Run p95"];
-    list(
+    rows(
         &compared.types,
         ("No job finished in this time.", ""),
         "Rates of each type before and after the change",

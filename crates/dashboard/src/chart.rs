@@ -28,7 +28,7 @@ pub(crate) struct Axis<'a> {
     pub(crate) step: Millis,
     pub(crate) steps: usize,
     pub(crate) zone: Zone,
-    /// Actions of operators, the newest first.
+    /// Deploys and actions of operators, the newest first.
     pub(crate) marks: &'a [Mark],
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn over_time(title: &str, unit: Unit, axis: &Axis<'_>, lines: &[Line<
             span.quiet { (axis.zone.name()) }
         }
         @if !axis.marks.is_empty() {
-            ul.marks aria-label="Actions of operators" { @for mark in axis.marks.iter().take(LISTED_MARKS) { li { (mark_text(axis, mark)) } } }
+            ul.marks aria-label="Deploys and actions of operators" { @for mark in axis.marks.iter().take(LISTED_MARKS) { li { (mark_text(axis, mark)) } } }
         }
     }
 }

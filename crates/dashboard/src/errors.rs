@@ -7,7 +7,7 @@ mod jobs;
 mod kind;
 
 use axum::response::Redirect;
-use tenure_core::id::{Name, TypeName, UserId};
+use tenure_core::id::{TypeName, UserId};
 use tenure_service::dead_letters::narrow;
 use tenure_stats::snapshot::ErrorNow;
 
@@ -32,17 +32,16 @@ struct GroupsPage {
 pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     narrow(&visitor.caller, &mut tenure_core::query::DeadLetterFilter::default())?;
-    let (kind, job_type) = (ErrorKind::read(&mut params)?, params.name("type")?);
+    let job_type: Option<TypeName> = params.name("type")?;
+    let kind = ErrorKind::read(&mut params, job_type.clone())?;
     let is_dismissed = params.flag("dismissed")?;
     let cursor: Option<JobId> = params.read("cursor", "a cursor of an earlier page", job_id)?;
     params.done()?;
+    let cache = Arc::clone(&visitor.dashboard.error_groups);
     match kind {
         _ if is_dismissed => show(visitor, DismissedPage { cursor }).await,
-        Some(kind) => show(visitor, GroupPage { kind }).await,
-        None => {
-            let cache = Arc::clone(&visitor.dashboard.error_groups);
-            show(visitor, GroupsPage { cache, job_type }).await
-        }
+        Some(kind) => show(visitor, GroupPage { cache, kind }).await,
+        None => show(visitor, GroupsPage { cache, job_type }).await,
     }
 }
 
@@ -56,9 +55,9 @@ pub(crate) async fn redirect(mut params: QueryParams) -> Reply {
     Ok(Redirect::permanent(&to).into_response())
 }
 
-/// The page of a group.
-pub(crate) fn group_address(code: &Name, signature: &Name) -> String {
-    ErrorKind { code: code.clone(), signature: Some(signature.clone()) }.address("/ui/errors", &[])
+/// The page of a group, in jobs of one type or of all.
+pub(crate) fn group_address(error: &ErrorNow, job_type: Option<&TypeName>) -> String {
+    ErrorKind::of_recent(error).of_type(job_type).address("/ui/errors", &[])
 }
 
 pub(crate) fn is_new(error: &ErrorNow, now: Timestamp) -> bool {
@@ -84,16 +83,19 @@ impl Page for GroupsPage {
     }
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
-        let stored = self.cache.groups(service, caller).await?;
+        let job_type = self.job_type.as_ref();
+        let stored = self.cache.groups(service, caller, job_type).await?;
         let recent = if caller.is(Right::ReadSystem) {
-            service.stats().snapshot().await?.errors.clone()
+            let snapshot = service.stats().snapshot().await?;
+            match job_type {
+                None => snapshot.errors.clone(),
+                Some(wanted) => snapshot.errors_of(wanted).cloned().collect(),
+            }
         } else {
             Vec::new()
         };
-        let now = service.runtime().now();
-        let mut groups = Groups::merge(&stored, &recent);
-        groups.retain(|group| self.job_type.as_ref().is_none_or(|wanted| group.types.contains(wanted)));
-        let content = groups_table(&groups, &stored, now);
+        let content =
+            groups_table(&Groups::merge(&stored, &recent), &stored, job_type, service.runtime().now());
         Ok(html! {
             (tabs(false))
             @if self.job_type.is_some() { p { a.chip href="/ui/errors" { "All types " span aria-hidden="true" { "×" } } } }
@@ -102,16 +104,21 @@ impl Page for GroupsPage {
     }
 }
 
-fn groups_table(groups: &[Group], stored: &Groups, now: Timestamp) -> Markup {
+fn groups_table(groups: &[Group], stored: &Groups, job_type: Option<&TypeName>, now: Timestamp) -> Markup {
     let sum = |of: fn(&Group) -> u64| groups.iter().map(of).sum::<u64>();
-    let (failed, dead, attempts) = (sum(|it| it.failed), sum(|it| it.dead), sum(|it| it.attempts));
+    let (failed, dead, attempts) = (sum(Group::failed), sum(Group::dead), sum(|it| it.attempts));
     let jobs =
         |number: u64, what: &str| format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" });
     if groups.is_empty() {
-        return nothing(
-            "No errors: no failed jobs, no open dead letters, and no failed attempts in the last hour.",
-            "",
+        let among = if stored.is_more {
+            format!(" among the newest {} jobs", count(SCAN_JOBS as u64))
+        } else {
+            String::new()
+        };
+        let why = format!(
+            "No errors: no failed jobs{among}, no open dead letters, and no failed attempts in the last hour."
         );
+        return nothing(&why, "");
     }
     html! {
         p data-tell="" {
@@ -121,22 +128,22 @@ fn groups_table(groups: &[Group], stored: &Groups, now: Timestamp) -> Markup {
         }
         (styled_table("errors", "Errors by code and message, the biggest first",
             &["Error", "Types", "#Dead", "#Failed", "#Attempts in 1 h", "Users", "First seen", "Last seen", "Example"],
-            &html! { @for group in groups { (row(group, now)) } }))
+            &html! { @for group in groups { (row(group, job_type, now)) } }))
     }
 }
 
-fn row(group: &Group, now: Timestamp) -> Markup {
+fn row(group: &Group, job_type: Option<&TypeName>, now: Timestamp) -> Markup {
     let is_new = now < group.first || now - group.first < NEW;
     html! {
         tr {
             th scope="row" {
-                a href=(group.kind.address("/ui/errors", &[])) { code { (group.kind.code) } }
+                a href=(group.kind.of_type(job_type).address("/ui/errors", &[])) { code { (group.kind.code) } }
                 @if is_new { " " span.badge.new { "new" } }
                 div.quiet.clip title=(group.message) { (group.message) }
             }
             td { @for job_type in &group.types { a.plain href=(format!("/ui/types/{}", encode(job_type.as_str()))) { (job_type) } " " } }
-            td.number data-label="Dead" { (number(group.dead)) }
-            td.number data-label="Failed" { (number(group.failed)) }
+            td.number data-label="Dead" { (number(group.dead())) }
+            td.number data-label="Failed" { (number(group.failed())) }
             td.number data-label="Attempts in 1 h" {
                 (number(group.attempts)) " " (sparkline(&group.minutes, "failed"))
                 @if group.retried > 0 { div.quiet { (count(group.retried)) " retried" } }

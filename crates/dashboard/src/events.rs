@@ -127,9 +127,9 @@ fn rows(entries: &[JournalEntry]) -> Markup {
                     td.mono { (event.name) }
                     td { (job_link(event.job_id)) }
                     td { (job_type) }
-                    td { @if let Some(from) = &event.from { (from) } }
-                    td { (event.to) }
-                    td { (event.actor) }
+                    td data-label="From" { @if let Some(from) = &event.from { (from) } @else { span.quiet { "–" } } }
+                    td data-label="To" { (event.to) }
+                    td data-label="Actor" { (event.actor) }
                     td { @if let Some(cause) = &event.cause { (cause) } }
                 }
             }

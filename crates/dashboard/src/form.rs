@@ -1,6 +1,7 @@
 //! Forms of the dashboard.
 
 use axum::extract::{FromRequest, Request};
+use axum::response::Response;
 use http::header;
 use tenure_core::limits::{JOB_BODY_BYTES_MAX, PUBLIC_FORM_BYTES_MAX};
 use tenure_service::body;
@@ -8,11 +9,32 @@ use tenure_service::extract::Authenticated;
 use tenure_service::query::decode;
 
 use crate::prelude::*;
-use crate::session::check_origin;
+use crate::session::{check_origin, local};
+
+/// The field of a form whose sender was asked whether the action is meant.
+const CONFIRMED: &str = "confirmed";
 
 /// The fields of a form, each of which is taken once. A form from another origin is refused before it is read.
 #[derive(Debug, Default)]
-pub(crate) struct Form(Vec<(String, String)>);
+pub(crate) struct Form {
+    fields: Vec<(String, String)>,
+    is_confirmed: bool,
+}
+
+/// What is asked before an irreversible action.
+pub(crate) struct Question<'a> {
+    pub(crate) tab: Tab,
+    pub(crate) text: &'a str,
+    /// Of the button.
+    pub(crate) label: &'a str,
+    /// The page without the action.
+    pub(crate) back: &'a str,
+}
+
+/// A hidden field for a form on a page that asks.
+pub(crate) fn confirmed() -> Markup {
+    html! { input type="hidden" name=(CONFIRMED) value="yes"; }
+}
 
 impl FromRequest<Dashboard> for Form {
     type Rejection = Problem;
@@ -37,14 +59,51 @@ impl FromRequest<Dashboard> for Form {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Ok((decode(name)?, decode(value)?))
         });
-        fields.collect::<Result<_>>().map(Self)
+        let mut fields: Vec<(String, String)> = fields.collect::<Result<_>>()?;
+        let is_confirmed = fields.iter().any(|(name, value)| name == CONFIRMED && value == "yes");
+        fields.retain(|(name, _)| name != CONFIRMED);
+        Ok(Self { fields, is_confirmed })
     }
 }
 
 impl Form {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The values of all fields with a name.
+    pub(crate) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.fields.iter().filter(move |(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
-        let index = self.0.iter().position(|(given, _)| given == name)?;
-        Some(self.0.remove(index).1)
+        let index = self.fields.iter().position(|(given, _)| given == name)?;
+        Some(self.fields.remove(index).1)
+    }
+
+    /// A page that asks before an irreversible action and sends the form again; `None` if that was done. The script asks without
+    /// a page and then sends the form as confirmed. To be called before fields are taken.
+    pub(crate) async fn ask(&self, visitor: &Visitor, question: Question<'_>) -> Result<Option<Response>> {
+        if self.is_confirmed {
+            return Ok(None);
+        }
+        let Question { tab, text, label, back } = question;
+        let main = html! {
+            section {
+                p.big { (text) }
+                form method="post" action=(visitor.address) {
+                    @for (name, value) in &self.fields { input type="hidden" name=(name) value=(value); }
+                    (confirmed())
+                    div.row {
+                        button.danger type="submit" { (label) }
+                        a.button href=(local(back)) { "Go back" }
+                    }
+                }
+            }
+        };
+        // What the page itself links to is the page without the action: the address takes forms only.
+        let visitor = Visitor { address: local(back).to_owned(), ..visitor.clone() };
+        show(visitor, StaticPage { tab, title: "Are you sure?".to_owned(), main }).await.map(Some)
     }
 
     /// Takes a required field.
@@ -55,20 +114,21 @@ impl Form {
 
     /// Takes all fields with a name, such as selected checkboxes.
     pub(crate) fn all(&mut self, name: &str) -> Vec<String> {
-        let (taken, rest) = std::mem::take(&mut self.0).into_iter().partition(|(given, _)| given == name);
-        self.0 = rest;
+        let (taken, rest) =
+            std::mem::take(&mut self.fields).into_iter().partition(|(given, _)| given == name);
+        self.fields = rest;
         let taken: Vec<(String, String)> = taken;
         taken.into_iter().map(|(_, value)| value).collect()
     }
 
     /// The remaining fields as query parameters.
     pub(crate) fn rest(self) -> Result<QueryParams> {
-        QueryParams::of_fields(self.0)
+        QueryParams::of_fields(self.fields)
     }
 
     /// Refuses fields that were not taken.
     pub(crate) fn done(self) -> Result<()> {
-        match self.0.into_iter().next() {
+        match self.fields.into_iter().next() {
             Some((name, _)) => Err(Problem::malformed(name, "is not known here")),
             None => Ok(()),
         }

@@ -64,17 +64,18 @@ pub(crate) fn nothing(why: &str, command: &str) -> Markup {
 pub(crate) const NO_TYPES: (&str, &str) =
     ("No types and no jobs yet. Create a job of any type:", "tenure run hello");
 
-/// A scrollable table. A column whose name begins with `#` has numbers.
+/// A table. A column whose name begins with `#` has numbers. On a small screen each row becomes a block, so that no column is
+/// off-screen; there a cell that is not clear without its column has its name in `data-label`.
 pub(crate) fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
-    styled_table("", caption, columns, rows)
+    styled_table("rows", caption, columns, rows)
 }
 
-/// A table with a CSS class. A column without a name has checkboxes that select rows.
+/// A table with CSS classes. A column without a name has checkboxes that select rows.
 pub(crate) fn styled_table(class: &str, caption: &str, columns: &[&str], rows: &Markup) -> Markup {
     debug_assert!(columns.iter().all(|column| *column != "#"), "a column of numbers needs a name");
     html! {
         div.wide tabindex="0" role="region" aria-label=(caption) {
-            table class=[Some(class).filter(|class| !class.is_empty())] {
+            table class=(class) {
                 caption.unseen { (caption) }
                 thead {
                     tr {
@@ -93,20 +94,6 @@ pub(crate) fn styled_table(class: &str, caption: &str, columns: &[&str], rows: &
 }
 
 /// A table with a row for each item. Without items: why there are none, and a command that changes that.
-pub(crate) fn list<T>(
-    items: &[T],
-    (why, command): (&str, &str),
-    caption: &str,
-    columns: &[&str],
-    row: impl Fn(&T) -> Markup,
-) -> Markup {
-    if items.is_empty() {
-        return nothing(why, command);
-    }
-    table(caption, columns, &html! { @for item in items { (row(item)) } })
-}
-
-/// Like [`list`], but on a small screen each row becomes a block, so that no column is off-screen.
 pub(crate) fn rows<T>(
     items: &[T],
     (why, command): (&str, &str),
@@ -117,7 +104,7 @@ pub(crate) fn rows<T>(
     if items.is_empty() {
         return nothing(why, command);
     }
-    styled_table("rows", caption, columns, &html! { @for item in items { (row(item)) } })
+    table(caption, columns, &html! { @for item in items { (row(item)) } })
 }
 
 /// A button in a form; without the right it is disabled and says why.

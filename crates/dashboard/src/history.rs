@@ -67,7 +67,7 @@ fn axis<'a>(history: &History, zone: Zone, marks: &'a [Mark]) -> Axis<'a> {
     Axis { from, step: history.step, steps, zone, marks }
 }
 
-/// Actions of operators in the drawn period.
+/// Deploys and actions of operators in the drawn period.
 pub(crate) async fn marks(service: &Service, history: &History) -> Result<Vec<Mark>> {
     Ok(service.stats().marks(history.current.from, history.current.until).await?)
 }

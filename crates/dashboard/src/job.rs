@@ -26,7 +26,7 @@ use tenure_service::lifecycles::of_job;
 
 use crate::prelude::*;
 
-pub(crate) use actions::{act, signal};
+pub(crate) use actions::{act, has_succeeded, signal};
 pub(crate) use assets::content;
 pub(crate) use log::full_log;
 pub(crate) use output::full_text;

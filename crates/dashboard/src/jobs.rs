@@ -16,8 +16,9 @@ use tenure_core::job_query::JobQuery;
 use tenure_core::job_type::CATCH_ALL;
 use tenure_core::lifecycle::{State, Trigger};
 use tenure_service::listing;
-use tenure_service::search::{EXAMINED_MAX, Found, scan_end, search};
+use tenure_service::search::{EXAMINED_MAX, Found, scan_end, search, search_among};
 use tenure_service::shell_quote::shell_quote;
+use tokio::sync::OnceCell;
 
 use crate::anchor::{Anchor, ROWS, pager};
 use crate::prelude::*;
@@ -27,6 +28,16 @@ pub(crate) use rows::failure;
 const LEEWAY: usize = 100;
 /// Newer jobs are counted up to this.
 const NEWER_MAX: usize = 99;
+/// Newer jobs that a rendering examines for a query that the store cannot filter by.
+const NEWER_EXAMINED_MAX: usize = 500;
+
+/// Matching jobs that are newer than the page.
+#[derive(Clone, Copy, Default)]
+struct Newer {
+    jobs: usize,
+    /// Whether there may be more.
+    is_more: bool,
+}
 
 struct Jobs {
     filters: Filters,
@@ -36,6 +47,8 @@ struct Jobs {
     anchor: Option<Anchor>,
     /// The rows of the first rendering.
     rendered: OnceLock<Anchor>,
+    /// The rows of a query that the store cannot filter by, from the first rendering of the stream on.
+    rows: OnceCell<Vec<JobId>>,
     /// Of the visitor's browser: not in a part, since parts are shared between visitors.
     views: Vec<views::SavedView>,
 }
@@ -46,8 +59,8 @@ pub(crate) async fn page(visitor: Visitor, headers: HeaderMap, mut params: Query
     let cursor = params.read("cursor", "a cursor of an earlier page", job_id)?;
     let anchor = Anchor::read(&mut params)?;
     params.done()?;
-    show(visitor, Jobs { filters, cursor, anchor, rendered: OnceLock::new(), views: views::read(&headers) })
-        .await
+    let (rendered, rows, views) = (OnceLock::new(), OnceCell::new(), views::read(&headers));
+    show(visitor, Jobs { filters, cursor, anchor, rendered, rows, views }).await
 }
 
 impl Page for Jobs {
@@ -112,11 +125,14 @@ impl Jobs {
     /// The jobs of this page, and the cursor of older ones.
     async fn find(&self, service: &Service, caller: &Caller, scan_end: Option<JobId>) -> Result<Found> {
         let filter = self.filters.query.filter.clone();
+        if let Some(anchor) = self.anchor.filter(|_| !self.filters.query.is_exact()) {
+            let jobs = self.kept_rows(service, caller, anchor).await?;
+            return Ok(Found { jobs, next: None, examined: None });
+        }
         if let Some(anchor) = self.anchor {
             let filter = JobFilter { from: Some(anchor.end), ..filter };
             let rows = Rows { before: Some(anchor.before()), limit: ROWS + LEEWAY };
-            let (mut jobs, _) = listing::list(service, caller, filter, rows).await?;
-            jobs.retain(|job| self.filters.query.admits(job));
+            let (jobs, _) = listing::list(service, caller, filter, rows).await?;
             return Ok(Found { jobs, next: None, examined: None });
         }
         let rows = Rows { before: self.cursor, limit: ROWS + 1 };
@@ -132,21 +148,44 @@ impl Jobs {
         Ok(found)
     }
 
+    /// The rows of the page that still match. They may be anywhere among thousands of jobs, so they are searched for once and then
+    /// read by their ids.
+    async fn kept_rows(&self, service: &Service, caller: &Caller, anchor: Anchor) -> Result<Vec<Arc<Job>>> {
+        let find = || async {
+            let mut query = self.filters.query.clone();
+            query.filter.from = Some(anchor.end);
+            let rows = Rows { before: Some(anchor.before()), limit: ROWS + LEEWAY };
+            let found = search(service, caller, &query, rows).await?;
+            Ok::<Vec<JobId>, Problem>(found.jobs.iter().map(|job| job.id()).collect())
+        };
+        let mut jobs = Vec::new();
+        for id in self.rows.get_or_try_init(find).await? {
+            let Some(job) = service.store().job(*id).await? else { continue };
+            let query = &self.filters.query;
+            if query.filter.admits(&job) && query.admits(&job) && service.may_see(caller, &job).await? {
+                jobs.push(job);
+            }
+        }
+        Ok(jobs)
+    }
+
     /// How many matching jobs are newer than the page.
-    async fn newer(&self, service: &Service, caller: &Caller, scan_end: Option<JobId>) -> Result<usize> {
-        let Some(anchor) = self.anchor.filter(|_| self.cursor.is_none()) else { return Ok(0) };
+    async fn newer(&self, service: &Service, caller: &Caller, scan_end: Option<JobId>) -> Result<Newer> {
+        let Some(anchor) = self.anchor.filter(|_| self.cursor.is_none()) else { return Ok(Newer::default()) };
         let rows = Rows { before: None, limit: NEWER_MAX + 1 };
         let mut query = self.filters.query.clone();
         query.filter.from = scan_end.max(Some(anchor.top));
-        let found = search(service, caller, &query, rows).await?;
-        Ok(found.jobs.iter().filter(|job| job.id() > anchor.top).count())
+        let found = search_among(service, caller, &query, rows, NEWER_EXAMINED_MAX).await?;
+        let jobs = found.jobs.iter().filter(|job| job.id() > anchor.top).count();
+        let is_cut = found.next.is_some_and(|next| next > anchor.top);
+        Ok(Newer { jobs: jobs.min(NEWER_MAX), is_more: jobs > NEWER_MAX || is_cut })
     }
 
-    fn newer_link(&self, newer: usize) -> Markup {
+    fn newer_link(&self, Newer { jobs, is_more }: Newer) -> Markup {
         html! {
-            @if newer > 0 {
+            @if jobs > 0 || is_more {
                 a.button href=(self.address(None)) {
-                    @if newer > NEWER_MAX { (NEWER_MAX) "+" } @else { (newer) } " newer"
+                    @if jobs == 0 { "Newer jobs may match" } @else { (jobs) @if is_more { "+" } " newer" }
                 }
             }
         }

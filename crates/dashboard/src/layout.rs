@@ -120,6 +120,7 @@ fn tab_of(subject: &Subject) -> Tab {
     match subject {
         Subject::DeadLetters | Subject::Errors(_) => Tab::Errors,
         Subject::Queues => Tab::Queues,
+        Subject::Resources => Tab::Resources,
         Subject::ReadyJobs(_) | Subject::Workers => Tab::Workers,
         Subject::State { .. } => Tab::Jobs,
         Subject::Schedules => Tab::Schedules,

@@ -109,6 +109,7 @@ fn routes() -> Router<Dashboard> {
         .route("/ui/dead-letters/actions", get(errors::redirect).post(error_actions::act))
         .route("/ui/types", get(types::page))
         .route("/ui/types/{name}", get(types::one))
+        .route("/ui/types/{name}/run", post(types::run))
         .route("/ui/queues", get(system_page::<queues::Queues>))
         .route("/ui/queues/{name}/pause", post(queues::pause))
         .route("/ui/queues/{name}/resume", post(queues::resume))

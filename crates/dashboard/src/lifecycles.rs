@@ -158,10 +158,10 @@ impl One {
         html! {
             tr {
                 th scope="row" { a href=(jobs_in(&self.lifecycle.name, &it.name)) { (state(it.name.as_str(), it.phase)) } }
-                td.number { @if snapshot.finished_known || !it.phase.is_final() { (count(it.count)) } }
-                td { @if let Some(since) = it.oldest_since { (when(since)) @if is_late { " " span.state.failed { "late" } } } }
-                td.number { @if let Some(ms) = it.p95_ms { (span(Millis(ms))) } }
-                td.number { @if let Some(after) = ends { (span(after)) } }
+                td.number data-label="Jobs" { @if snapshot.finished_known || !it.phase.is_final() { (count(it.count)) } }
+                td data-label="Oldest" { @if let Some(since) = it.oldest_since { (when(since)) @if is_late { " " span.state.failed { "late" } } } }
+                td.number data-label="p95" { @if let Some(ms) = it.p95_ms { (span(Millis(ms))) } }
+                td.number data-label="Timeout" { @if let Some(after) = ends { (span(after)) } }
             }
         }
     }
@@ -178,14 +178,14 @@ impl One {
             (table("Rules in the order of the file", &["From", "On", "When", "To", "Event", "Audit", "#Rate"], &html! {
                 @for (at, rule) in self.lifecycle.rules.iter().enumerate() {
                     tr {
-                        td { @if let Some(from) = &rule.from { (from) } @else { span.quiet { "(creation)" } } }
-                        td.mono { (rule.on) }
-                        td { @if let Some(when) = rule.when { (when) } }
-                        td { (rule.to) }
-                        td.mono { (rule.event) }
-                        td { @if let Some(audit) = &rule.audit { (audit) } }
+                        td data-label="From" { @if let Some(from) = &rule.from { (from) } @else { span.quiet { "(creation)" } } }
+                        td.mono data-label="On" { (rule.on) }
+                        td data-label="When" { @if let Some(when) = rule.when { (when) } @else { span.quiet { "–" } } }
+                        td data-label="To" { (rule.to) }
+                        td.mono data-label="Event" { (rule.event) }
+                        td data-label="Audit" { @if let Some(audit) = &rule.audit { (audit) } @else { span.quiet { "–" } } }
                         @let id = format!("rate-{at}");
-                        td.number #(id) { (parts.text(id.clone(), &map::rate(rate(rule)))) }
+                        td.number #(id) data-label="Rate" { (parts.text(id.clone(), &map::rate(rate(rule)))) }
                     }
                 }
             }))

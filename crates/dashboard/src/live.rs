@@ -20,8 +20,10 @@ use crate::prelude::*;
 const RENDER_INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// The interval is also at least this many times the duration of a rendering, so that pages take a small share of the CPU.
 const INTERVAL_COSTS: u32 = 100;
-/// Upper bound of the interval, so that one slow rendering does not leave a live page outdated.
-const RENDER_INTERVAL_MAX: Duration = Duration::from_secs(5);
+/// Upper bound of the interval, so that a page whose rendering is slow does not stay outdated.
+const RENDER_INTERVAL_MAX: Duration = Duration::from_mins(1);
+/// What a rendering counts at most until a second one has confirmed it: a busy machine may make any rendering slow once.
+const UNCONFIRMED_COST_MAX: Duration = Duration::from_millis(50);
 
 /// The parts of a page that may change, in rendering order: element id and content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,6 +101,7 @@ impl LivePages {
 /// Renders a page repeatedly, until it has no viewer, fails, or the server drains.
 async fn render<P: Page>(service: Service, caller: Caller, page: P, renderings: Arc<Renderings>) {
     let mut last: Option<Arc<Rendered>> = None;
+    let mut took_before = UNCONFIRMED_COST_MAX;
     loop {
         let began = Instant::now();
         let mut parts = Parts::default();
@@ -112,13 +115,20 @@ async fn render<P: Page>(service: Service, caller: Caller, page: P, renderings: 
             last = Some(Arc::new(Rendered { number, parts, changes }));
             renderings.send_replace(last.clone());
         }
-        let interval = (began.elapsed() * INTERVAL_COSTS).clamp(RENDER_INTERVAL_MIN, RENDER_INTERVAL_MAX);
+        let took = began.elapsed();
+        let interval = interval(took, took_before);
+        took_before = took;
         tokio::select! {
             () = tokio::time::sleep(interval) => {}
             () = renderings.closed() => return,
             () = service.drained() => return,
         }
     }
+}
+
+/// The time until the next rendering, by how long the last two took.
+fn interval(took: Duration, took_before: Duration) -> Duration {
+    (took.min(took_before) * INTERVAL_COSTS).clamp(RENDER_INTERVAL_MIN, RENDER_INTERVAL_MAX)
 }
 
 /// The changed parts as an event: `[id, content]` each, with `null` for a part that is gone.
@@ -176,5 +186,20 @@ impl Viewer {
             self.last = Some(rendered);
             return Some((text, self));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rendering_takes_a_hundredth_of_the_time() {
+        let of =
+            |took, before| interval(Duration::from_millis(took), Duration::from_millis(before)).as_millis();
+        assert_eq!(of(2, 2), 1000);
+        assert_eq!(of(200, 200), 20_000);
+        assert_eq!(of(5000, 5000), 60_000);
+        assert_eq!(of(5000, 10), 1000, "a rendering that was slow once");
     }
 }

@@ -145,7 +145,7 @@ fn errors(snapshot: &Snapshot) -> Markup {
         html! {
             tr {
                 th scope="row" {
-                    a href=(group_address(&error.code, &error.signature)) { code { (error.code) } }
+                    a href=(group_address(error, None)) { code { (error.code) } }
                     @if is_new(error, snapshot.at) { " " span.badge.new { "new" } }
                     " " span.quiet { @for job_type in &error.types { (job_type) " " } }
                     div.quiet.clip title=(error.message) { (error.message) }
@@ -176,9 +176,9 @@ fn backlog(snapshot: &Snapshot, queues: &[QueueRow<'_>]) -> Markup {
                     a href=(format!("/ui/jobs?queue={}&phase=ready", encode(queue.name.as_str()))) { (queue.name) }
                     @if queue.paused { " " span.state.held { (icon::phase(Phase::Waiting)) "paused" } }
                 }
-                td.number { (count(queue.ready)) " " (spark(&depth, "ready")) }
-                td.number { (rate(trend.in_per_minute)) }
-                td.number { (rate(trend.out_per_minute)) }
+                td.number data-label="Ready" { (count(queue.ready)) " " (spark(&depth, "ready")) }
+                td.number data-label="In" { (rate(trend.in_per_minute)) }
+                td.number data-label="Out" { (rate(trend.out_per_minute)) }
             }
         }
     };

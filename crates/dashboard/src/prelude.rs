@@ -24,7 +24,7 @@ pub(crate) use tenure_stats::History;
 /// Fails with a problem.
 pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;
 
-pub(crate) use crate::form::Form;
+pub(crate) use crate::form::{Form, Question};
 pub(crate) use crate::format::*;
 pub(crate) use crate::layout::Tab;
 pub(crate) use crate::pretty::cut;

@@ -13,7 +13,6 @@ const COLUMNS: [&str; 6] =
 const HALTED: [&str; 5] = ["Type", "Key", "#Waiting", "Halted by", "Status"];
 const NO_RESOURCES: (&str, &str) =
     ("No resources are declared in tenure.toml. Show the configuration:", "tenure config");
-const NONE_HALTED: (&str, &str) = ("No sequence is halted:", "tenure job list");
 /// Buckets that a row shows.
 const BUCKETS: usize = 5;
 /// Halted sequences that the page shows.
@@ -37,7 +36,9 @@ impl Page for Resources {
             (rows(&resources, NO_RESOURCES, "Resources by name", &COLUMNS, row))
             @if !halted.is_empty() {
                 h2 { "Halted sequences" }
-                (rows(&halted, NONE_HALTED, "Sequences that a failure stopped", &HALTED, |sequence: &SequenceReport| halted_row(sequence, lacks.as_deref())))
+                (styled_table("rows", "Sequences that a failure stopped", &HALTED, &html! {
+                    @for sequence in &halted { (halted_row(sequence, lacks.as_deref())) }
+                }))
             }
         };
         Ok(html! {

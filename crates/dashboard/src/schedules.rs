@@ -17,6 +17,7 @@ use crate::prelude::*;
 pub(crate) use one::one;
 
 const COLUMNS: [&str; 6] = ["Schedule", "Times", "Type", "Next run", "Last run", "Actions"];
+const DELETE: &str = "Delete this schedule? Its jobs stay.";
 const NONE: (&str, &str) =
     ("No schedules. Create one:", "tenure schedule create --id nightly '0 3 * * *' hello");
 
@@ -116,12 +117,19 @@ pub(crate) async fn create(visitor: Visitor, mut form: Form) -> Reply {
 
 /// `POST /ui/schedules/{id}/{act}`.
 pub(crate) async fn act(visitor: Visitor, Segments(path): Segments, mut form: Form) -> Reply {
-    let Visitor { dashboard, caller, .. } = visitor;
-    caller.may(Right::ManageSystem)?;
+    visitor.caller.may(Right::ManageSystem)?;
     if !is_name(&path[0]) {
         return Err(Problem::malformed("#", "the path does not name a schedule"));
     }
     let (id, act) = (Name::from(path[0].as_str()), path[1].as_str());
+    if act == "delete" {
+        let to = address(&id);
+        let question = Question { tab: Tab::Schedules, text: DELETE, label: "Delete schedule", back: &to };
+        if let Some(page) = form.ask(&visitor, question).await? {
+            return Ok(page);
+        }
+    }
+    let Visitor { dashboard, caller, .. } = visitor;
     let plan = if act == "replace" { Some(form::plan(&mut form)?) } else { None };
     form.done()?;
     let schedule = find(&dashboard, &id).await?;

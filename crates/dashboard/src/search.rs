@@ -2,7 +2,9 @@
 
 use axum::response::Redirect;
 use tenure_core::job_query::{JobQuery, KEYS};
+use tenure_service::bulk::PAGE_JOBS;
 use tenure_service::listing;
+use tenure_service::search::EXAMINED_MAX;
 use tenure_service::workers;
 use uuid::Uuid;
 
@@ -23,6 +25,20 @@ struct Hit {
     href: String,
 }
 
+/// A part of an id: its first digits and, in the short form `01990c3a…89ab` that pages show, its last ones.
+struct IdPart {
+    first: String,
+    last: String,
+}
+
+/// Jobs by a part of their ids, newest first.
+#[derive(Default)]
+struct FoundIds {
+    jobs: Vec<Arc<Job>>,
+    /// Whether no other job has such an id.
+    is_complete: bool,
+}
+
 pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     let query = params.text("q").unwrap_or_default().trim().to_owned();
@@ -30,22 +46,26 @@ pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     if let Some(listing) = listing(&query, visitor.now) {
         return Ok(Redirect::to(&listing).into_response());
     }
-    let jobs = match id_prefix(&query) {
-        Some(whole) if whole.len() == DIGITS => {
-            let id = Uuid::try_parse(&whole).expect("32 hexadecimal digits are an id");
+    let part = IdPart::read(&query);
+    let found = match &part {
+        Some(part) if part.first.len() == DIGITS => {
+            let id = Uuid::try_parse(&part.first).expect("32 hexadecimal digits are an id");
             return Ok(Redirect::to(&job_address(JobId(id))).into_response());
         }
-        Some(digits) => by_prefix(&visitor.dashboard, &visitor.caller, &digits).await?,
-        None => by_short_id(&visitor.dashboard, &visitor.caller, &query).await?,
+        Some(part) => part.find(&visitor.dashboard, &visitor.caller).await?,
+        None => FoundIds { is_complete: true, ..FoundIds::default() },
     };
     let hits = hits(&visitor.dashboard, &visitor.caller, &query).await?;
-    match (jobs.as_slice(), hits.as_slice()) {
-        ([only], []) => Ok(Redirect::to(&job_address(only.id())).into_response()),
-        ([], [only]) => Ok(Redirect::to(&only.href).into_response()),
-        ([], []) => show(visitor, result(help(&query))).await,
+    match (found.jobs.as_slice(), hits.as_slice()) {
+        ([only], []) if found.is_complete => Ok(Redirect::to(&job_address(only.id())).into_response()),
+        ([], [only]) if found.is_complete => Ok(Redirect::to(&only.href).into_response()),
+        ([], []) => show(visitor, result(help(&query, part.is_some(), found.is_complete))).await,
         (jobs, hits) => {
-            let main =
-                html! { (hits_list(&query, hits)) @if !jobs.is_empty() { (several_jobs(&query, jobs)) } };
+            let main = html! {
+                (hits_list(&query, hits))
+                @if !jobs.is_empty() { (several_jobs(&query, &found)) }
+                @else if !found.is_complete { p.hint { (incomplete()) } }
+            };
             show(visitor, result(main)).await
         }
     }
@@ -105,10 +125,8 @@ async fn named(service: &Service, query: &str) -> Result<Vec<Hit>> {
             .map(|it| hit("Lifecycle", it.name.as_str(), crate::map::address(&it.name))),
     );
     let errors = snapshot.errors.iter().filter(|it| matches(&it.code) || matches(&it.message));
-    hits.extend(
-        errors.take(NAMES_MAX).map(|it| hit("Error", &it.code, group_address(&it.code, &it.signature))),
-    );
-    let workers = workers::list(service).await?;
+    hits.extend(errors.take(NAMES_MAX).map(|it| hit("Error", &it.code, group_address(it, None))));
+    let workers = workers::list_recent(service).await?;
     let workers = workers.iter().map(|worker| worker.name.as_str()).filter(|name| matches(name));
     hits.extend(
         workers.take(NAMES_MAX).map(|name| hit("Worker", name, format!("/ui/jobs?worker={}", encode(name)))),
@@ -126,13 +144,43 @@ fn hits_list(query: &str, hits: &[Hit]) -> Markup {
     }
 }
 
-/// A job by the short form of its id, `01990c3a…89ab`, as pages show it.
-async fn by_short_id(service: &Service, caller: &Caller, query: &str) -> Result<Vec<Arc<Job>>> {
-    let Some((first, last)) = query.split_once('…') else { return Ok(Vec::new()) };
-    let (Some(first), Some(last)) = (id_prefix(first), id_prefix(last)) else { return Ok(Vec::new()) };
-    let mut jobs = by_prefix(service, caller, &first).await?;
-    jobs.retain(|job| job.id().0.simple().to_string().ends_with(&last));
-    Ok(jobs)
+impl IdPart {
+    fn read(query: &str) -> Option<Self> {
+        let (first, last) = match query.split_once('…') {
+            Some((first, last)) => (id_prefix(first)?, id_prefix(last)?),
+            None => (id_prefix(query)?, String::new()),
+        };
+        (first.len() + last.len() <= DIGITS).then_some(Self { first, last })
+    }
+
+    /// Ids are ordered, so only the jobs between the smallest and the largest possible id are examined: those of a minute, if the
+    /// part has the first eight digits.
+    async fn find(&self, service: &Service, caller: &Caller) -> Result<FoundIds> {
+        let bound = |digit: &str| {
+            let digits = format!("{}{}", self.first, digit.repeat(DIGITS - self.first.len()));
+            u128::from_str_radix(&digits, 16).expect("32 hexadecimal digits fit into 128 bits")
+        };
+        let from = Some(JobId(Uuid::from_u128(bound("0"))));
+        let mut filter = JobFilter { from, ..JobFilter::default() };
+        caller.narrow(&mut filter)?;
+        let last = bound("f");
+        let mut before = (last < u128::MAX).then(|| just_after(JobId(Uuid::from_u128(last))));
+        let limit = if self.last.is_empty() { ROWS } else { PAGE_JOBS };
+        let (mut found, mut examined) = (FoundIds::default(), 0);
+        loop {
+            let rows = Rows { before, limit };
+            let (jobs, next) = listing::list(service, caller, filter.clone(), rows).await?;
+            examined += limit;
+            let has_end = |job: &Arc<Job>| job.id().0.simple().to_string().ends_with(&self.last);
+            found.jobs.extend(jobs.into_iter().filter(has_end));
+            found.is_complete = next.is_none() && found.jobs.len() <= ROWS;
+            if next.is_none() || found.jobs.len() >= ROWS || examined >= EXAMINED_MAX {
+                found.jobs.truncate(ROWS);
+                return Ok(found);
+            }
+            before = next;
+        }
+    }
 }
 
 /// The query as hexadecimal digits of an id's prefix.
@@ -143,28 +191,23 @@ fn id_prefix(query: &str) -> Option<String> {
     fits.then_some(digits)
 }
 
-/// The newest jobs whose ids have a prefix. Ids are ordered, so one page from the largest possible id is enough.
-async fn by_prefix(service: &Service, caller: &Caller, digits: &str) -> Result<Vec<Arc<Job>>> {
-    let last = format!("{digits}{}", "f".repeat(DIGITS - digits.len()));
-    let last = u128::from_str_radix(&last, 16).expect("32 hexadecimal digits fit into 128 bits");
-    let before = (last < u128::MAX).then(|| just_after(JobId(Uuid::from_u128(last))));
-    let mut filter = JobFilter::default();
-    caller.narrow(&mut filter)?;
-    let (mut found, _) = listing::list(service, caller, filter, Rows { before, limit: ROWS }).await?;
-    found.retain(|job| job.id().0.simple().to_string().starts_with(digits));
-    Ok(found)
-}
-
 fn result(main: Markup) -> StaticPage {
     StaticPage { tab: Tab::Jobs, title: "Search".to_owned(), main }
 }
 
-fn several_jobs(query: &str, jobs: &[Arc<Job>]) -> Markup {
-    let is_all = jobs.len() < ROWS;
+/// Why others may have such an id, too.
+fn incomplete() -> Markup {
+    html! { "At most " (count(EXAMINED_MAX as u64)) " jobs of that time are examined; others may have such an id. Type more of it." }
+}
+
+fn several_jobs(query: &str, found: &FoundIds) -> Markup {
+    let FoundIds { jobs, is_complete } = found;
+    let like = if query.contains('…') { "like" } else { "that begin with" };
     html! {
         p {
-            @if is_all { (jobs.len()) " jobs have" } @else { "The newest " (jobs.len()) " jobs that have" }
-            " ids that begin with " code { (query) } @if is_all { "." } @else { "; type more of the id to see others." }
+            @if *is_complete { (jobs.len()) @if jobs.len() == 1 { " job has an id " } @else { " jobs have ids " } (like) " " code { (query) } "." }
+            @else if jobs.len() == ROWS { "The newest " (jobs.len()) " jobs with ids " (like) " " code { (query) } "; type more of the id to see others." }
+            @else { (jobs.len()) " of the newest jobs with ids " (like) " " code { (query) } ". " (incomplete()) }
         }
         (table("Jobs whose ids have this prefix, newest first", &["Job", "Type", "State", "Created"], &html! {
             @for job in jobs {
@@ -179,7 +222,8 @@ fn several_jobs(query: &str, jobs: &[Arc<Job>]) -> Markup {
     }
 }
 
-fn help(query: &str) -> Markup {
+/// What can be searched for, and that nothing was found; `is_id` says that the query may be a part of an id.
+fn help(query: &str, is_id: bool, is_complete: bool) -> Markup {
     let examples = [
         ("state:failed,dead type:image", "jobs that match all terms; commas separate alternatives"),
         ("error:TIMEOUT since:2h", "jobs of the last two hours with an error code"),
@@ -191,7 +235,9 @@ fn help(query: &str) -> Markup {
     html! {
         @if !query.is_empty() {
             p.warn role="status" {
-                "Nothing is called " code { (query) } @if id_prefix(query).is_some() { ", and no job's id begins so" } "."
+                "No user, type, queue, lifecycle, worker, error or correlation id is called " code { (query) }
+                @if is_id { ", and no job was found whose id is like this" } "."
+                @if !is_complete { " " (incomplete()) }
                 @if let Some(flaw) = flaw.filter(|_| query.contains(':')) { " As a query: " (flaw) "." }
             }
         }
@@ -217,6 +263,18 @@ mod tests {
         let listing = |query| listing(query, Timestamp(0)).unwrap_or_default();
         assert_eq!(listing("state:failed type:image"), "/ui/jobs?q=state%3Afailed%20type%3Aimage");
         assert_eq!([listing(""), listing("state:"), listing("colour:red"), listing("state:a b")], [""; 4]);
+    }
+
+    #[test]
+    fn a_part_of_an_id_has_a_beginning_and_perhaps_an_end() {
+        let part = |query| IdPart::read(query).map(|part| (part.first, part.last));
+        let pair = |first: &str, last: &str| Some((first.to_owned(), last.to_owned()));
+        assert_eq!(part("01990C3A-7d"), pair("01990c3a7d", ""));
+        assert_eq!(part("01990c3a…89ab"), pair("01990c3a", "89ab"));
+        assert_eq!(
+            ["…89ab", "0199…", "0199…x", &format!("{}…0", "0".repeat(32))].map(part),
+            [None, None, None, None]
+        );
     }
 
     #[test]

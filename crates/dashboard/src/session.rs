@@ -113,7 +113,7 @@ pub(crate) fn back(to: &str, message: &str) -> Response {
 }
 
 /// An address of the dashboard; anything else becomes the overview.
-fn local(address: &str) -> &str {
+pub(crate) fn local(address: &str) -> &str {
     let is_local = address == "/ui" || ["/ui/", "/ui?"].iter().any(|start| address.starts_with(start));
     if is_local && !address.contains(char::is_control) { address } else { "/ui" }
 }

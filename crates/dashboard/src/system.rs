@@ -42,10 +42,10 @@ fn nodes(nodes: &[NodeNow]) -> Markup {
             tr {
                 th.mono scope="row" { (node.id) @if node.own { " " span.quiet { "(this node)" } } }
                 td { (life(node)) }
-                td { (node.address) }
-                td { (node.version) }
-                td { (when(node.started_at)) }
-                td { @if node.own { span.quiet { "now" } } @else { (when(node.seen_at)) } }
+                td data-label="Address" { (node.address) }
+                td data-label="Version" { (node.version) }
+                td data-label="Started" { (when(node.started_at)) }
+                td data-label="Last seen" { @if node.own { span.quiet { "now" } } @else { (when(node.seen_at)) } }
             }
         }
     };
@@ -82,7 +82,7 @@ fn configuration(settings: &[Setting]) -> Markup {
     }
     let rows = html! {
         @for setting in settings {
-            tr { th.mono scope="row" { (setting.name) } td.mono { (setting.value) } td { (setting.origin) } }
+            tr { th.mono scope="row" { (setting.name) } td.mono data-label="Value" { (setting.value) } td data-label="Source" { (setting.origin) } }
         }
     };
     table("Settings", &["Setting", "Value", "Source"], &rows)

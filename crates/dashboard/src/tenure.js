@@ -187,13 +187,19 @@ document.addEventListener("keydown", (event) => {
 
 document.getElementById("help")?.addEventListener("click", () => document.getElementById("keys").showModal());
 
-// Forms: the theme applies at once, irreversible actions ask first, and a selection pauses live updates.
+// Forms: the theme applies at once, irreversible actions ask first, and a selection pauses live updates. The server asks with a page,
+// unless the form says that it was done.
 
 document.getElementById("theme")?.addEventListener("change", (event) => event.target.form.requestSubmit());
 
 document.addEventListener("submit", (event) => {
   const question = event.submitter?.dataset.ask ?? event.target.dataset.ask;
-  if (question && !confirm(question.replace("{n}", selected().length))) event.preventDefault();
+  each("input[data-asked]", event.target, (field) => field.remove());
+  if (!question) return;
+  if (!confirm(question.replace("{n}", selected().length))) return event.preventDefault();
+  const field = Object.assign(document.createElement("input"), { type: "hidden", name: "confirmed", value: "yes" });
+  field.dataset.asked = "";
+  event.target.append(field);
 });
 
 const selected = () => [...document.querySelectorAll("tbody input[type=checkbox]:checked")];

@@ -1,6 +1,7 @@
 //! Types: a list that can be sorted, and a page for each type.
 
 mod one;
+mod run;
 
 use tenure_core::job_type::CATCH_ALL;
 use tenure_stats::snapshot::{Percentiles, TypeNow};
@@ -8,6 +9,7 @@ use tenure_stats::snapshot::{Percentiles, TypeNow};
 use crate::chart::sparkline;
 use crate::prelude::*;
 pub(crate) use one::one;
+pub(crate) use run::run;
 
 /// What the list can be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

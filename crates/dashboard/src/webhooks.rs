@@ -17,6 +17,9 @@ use tenure_core::lifecycle::Outcome;
 const COLUMNS: [&str; 6] = ["Webhook", "Events", "Status", "#Behind", "Last error", "Actions"];
 const NONE: (&str, &str) = ("No webhooks. Create one:", "tenure webhook create https://example.com/tenure");
 const DELIVERIES: [&str; 5] = ["Status", "Time", "Event", "Job", "Replay"];
+const REPLAY: &str = "Send these events again? Receivers know them by their webhook-id.";
+const REPLAY_FROM: &str = "Send this event and all later ones again?";
+const DELETE: &str = "Delete this webhook? Nothing more is sent.";
 /// Deliveries before the position that are shown, and after it.
 const SHOWN: usize = 25;
 
@@ -138,7 +141,7 @@ impl Page for OneWebhook {
             details.apart {
                 summary { "Irreversible actions" }
                 form.act method="post" action=(format!("{}/delete", address(&it.id))) {
-                    button.danger type="submit" disabled[lacks.is_some()] title=[lacks] data-ask="Delete this webhook? Nothing more is sent." { "Delete webhook" }
+                    button.danger type="submit" disabled[lacks.is_some()] title=[lacks] data-ask=(DELETE) { "Delete webhook" }
                 }
             }
         })
@@ -158,13 +161,12 @@ fn facts(it: &Webhook, behind: u64) -> Markup {
 }
 
 fn replay_form(it: &Webhook, lacks: Option<&str>) -> Markup {
-    let ask = "Send these events again? Receivers know them by their webhook-id.";
     html! {
         form.filters method="post" action=(format!("{}/replay", address(&it.id))) {
             label { "Send events again, from this long ago on"
                 input name="since" required placeholder="1h" disabled[lacks.is_some()] autocomplete="off";
             }
-            button type="submit" disabled[lacks.is_some()] title=[lacks] data-ask=(ask) { "Replay" }
+            button type="submit" disabled[lacks.is_some()] title=[lacks] data-ask=(REPLAY) { "Replay" }
         }
     }
 }
@@ -207,7 +209,7 @@ fn delivery(entry: &JournalEntry, status: &Markup, replay: Option<(&str, Option<
                 @if let Some((action, lacks)) = replay {
                     form.act method="post" action=(action) {
                         input type="hidden" name="after" value=(entry.position.0.saturating_sub(1));
-                        button type="submit" disabled[lacks.is_some()] title=[lacks] data-ask="Send this event and all later ones again?" { "From here" }
+                        button type="submit" disabled[lacks.is_some()] title=[lacks] data-ask=(REPLAY_FROM) { "From here" }
                     }
                 }
             }
@@ -217,12 +219,25 @@ fn delivery(entry: &JournalEntry, status: &Markup, replay: Option<(&str, Option<
 
 /// `POST /ui/webhooks/{id}/{act}`.
 pub(crate) async fn act(visitor: Visitor, Segments(path): Segments, mut form: Form) -> Reply {
-    let Visitor { dashboard, caller, .. } = visitor;
-    caller.may(Right::ManageSystem)?;
+    visitor.caller.may(Right::ManageSystem)?;
     if !is_name(&path[0]) {
         return Err(Problem::malformed("#", "the path does not name a webhook"));
     }
     let (id, act) = (Name::from(path[0].as_str()), path[1].as_str());
+    let irreversible = match act {
+        "replay" if form.get("after").is_some() => Some((REPLAY_FROM, "Replay")),
+        "replay" => Some((REPLAY, "Replay")),
+        "delete" => Some((DELETE, "Delete webhook")),
+        _ => None,
+    };
+    if let Some((text, label)) = irreversible {
+        let to = address(&id);
+        let question = Question { tab: Tab::Webhooks, text, label, back: &to };
+        if let Some(page) = form.ask(&visitor, question).await? {
+            return Ok(page);
+        }
+    }
+    let Visitor { dashboard, caller, .. } = visitor;
     let (change, message) = match act {
         "disable" => (WebhookChange::Disable, "is paused; its events wait"),
         "enable" => (WebhookChange::Enable, "continues with the first event that was not delivered"),

@@ -19,7 +19,7 @@ impl Page for Workers {
     const TAB: Tab = Tab::Workers;
 
     async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup> {
-        let workers = workers::list(service).await?;
+        let workers = workers::list_recent(service).await?;
         let number = |presence| workers.iter().filter(|worker| worker.presence == presence).count() as u64;
         let is_busy = |worker: &&Worker| worker.presence == Presence::Online && !worker.holds.is_empty();
         let busy = workers.iter().filter(is_busy).count() as u64;

@@ -82,6 +82,8 @@ impl TypeDefinition {
 #[derive(Debug, Default)]
 pub(crate) struct CompiledType {
     pub(crate) schema: Option<Schema>,
+    /// The schema as it was declared.
+    declared_schema: Option<Arc<Value>>,
     pub(crate) guard: Option<Guard>,
     pub(crate) unique_key: Option<KeyExpression>,
 }
@@ -93,6 +95,12 @@ impl CompiledType {
 }
 
 impl crate::Runtime {
+    /// The JSON Schema of a type's payloads, as it was declared.
+    pub fn schema(&self, job_type: &TypeName) -> Option<Arc<Value>> {
+        let active = self.inner.active();
+        active.compiled_type(job_type.as_str())?.declared_schema.clone()
+    }
+
     /// Whether a schema, guard or key of a type may refuse a job without a payload.
     pub fn reads_payload(&self, job_type: &TypeName) -> bool {
         self.inner.active().compiled_type(job_type.as_str()).is_some_and(CompiledType::reads_payload)
@@ -136,7 +144,8 @@ fn compile_type(definition: &TypeDefinition) -> Result<CompiledType, String> {
     let key = definition.unique.as_ref().map(|unique| KeyExpression::parse(&unique.key)).transpose();
     let key = key
         .map_err(|flaw| format!("the unique key of type {name}, at byte {}: {}", flaw.start, flaw.message));
-    Ok(CompiledType { schema, guard: guard.map_err(place)?, unique_key: key? })
+    let declared_schema = definition.schema.clone().map(Arc::new);
+    Ok(CompiledType { schema, declared_schema, guard: guard.map_err(place)?, unique_key: key? })
 }
 
 fn job_type(definition: &TypeDefinition, catalog: &Catalog) -> Result<JobType, String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tenure_core::flow::{BatchKey, Declarations, FlowKeys, ResourceUse};
+use tenure_core::flow::{BatchKey, Declarations, FlowKeys, ResourceUse, TypeFlow};
 use tenure_core::id::ResourceName;
 use tenure_core::job_type::CATCH_ALL;
 
@@ -121,6 +121,13 @@ impl CompiledFlow {
 
 fn parse(source: &str, what: &str) -> Result<KeyExpression, String> {
     KeyExpression::parse(source).map_err(|flaw| format!("{what}, at byte {}: {}", flaw.start, flaw.message))
+}
+
+impl crate::Runtime {
+    /// The flow control of a type, as it was declared.
+    pub fn type_flow(&self, job_type: &TypeName) -> Option<TypeFlow> {
+        self.inner.flow().declarations.job_type(job_type.as_str()).cloned()
+    }
 }
 
 impl Inner {

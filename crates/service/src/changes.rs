@@ -1,6 +1,8 @@
 //! What changed: configuration, lifecycle versions, nodes, pauses and actions of operators on one time line, and the rates of each type
 //! before and after a change.
 
+mod counted;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -8,6 +10,8 @@ use tenure_core::event::AuditLine;
 use tenure_core::id::TypeName;
 use tenure_core::lifecycle::Outcome;
 use tenure_stats::snapshot::{NodeLife, NodeNow};
+
+use counted::counted;
 
 use crate::finished_jobs::finished_jobs;
 use crate::prelude::*;
@@ -18,7 +22,7 @@ const REGISTER: &str = "lifecycle_register";
 pub const LINES_MAX: usize = 1_000;
 /// Lines about single jobs with the same action and actor are one change if each follows within this time.
 const SAME_CHANGE: Millis = Millis::seconds(60);
-/// Finished jobs of a lifecycle that are read on each side of a change.
+/// Up to this many finished jobs of a comparison are read; more are compared by the statistics.
 pub const COMPARED_JOBS_MAX: usize = 500;
 /// A rate moves if as large a difference is expected by chance in less than 5 % of comparisons, and is at least this large.
 const FAILURE_DIFFERENCE_MIN: f64 = 0.05;
@@ -171,8 +175,8 @@ pub struct Comparison {
     pub from: Timestamp,
     /// From the change until here.
     pub to: Timestamp,
-    /// Whether all jobs of this time were read. Otherwise they are some from each twentieth of it.
-    pub is_complete: bool,
+    /// The periods of statistics that were compared, without the one in which the change was. `None` if each job was read.
+    pub period: Option<Millis>,
     /// Those that moved first, then by number of jobs.
     pub types: Vec<TypeComparison>,
 }
@@ -227,26 +231,54 @@ pub async fn compare(service: &Service, at: Timestamp, window: Millis) -> Result
     let now = service.store().now().await?.at;
     let from = Timestamp(at.0.saturating_sub_unsigned(window.0).max(0));
     let to = (at + window).min(now);
+    let counted = counted(service, at, (from, to), now).await?;
+    // Few jobs are read one by one: to the millisecond, and also those of a minute that is not over.
+    if let Some([before, after]) = read_jobs(service, at, (from, to), counted.inside).await? {
+        return Ok(Comparison { from, to, period: None, types: compared(&before, &after) });
+    }
+    let [before, after] = &counted.sides;
+    Ok(Comparison { from, to, period: Some(counted.period), types: compared(before, after) })
+}
+
+type Rates = BTreeMap<TypeName, TypeRates>;
+
+/// The rates of all jobs that finished on each side; `None` if there are too many, or fewer than were counted, because finished jobs
+/// were deleted since.
+async fn read_jobs(
+    service: &Service,
+    at: Timestamp,
+    (from, to): (Timestamp, Timestamp),
+    counted: u64,
+) -> Result<Option<[Rates; 2]>> {
+    if counted > COMPARED_JOBS_MAX as u64 {
+        return Ok(None);
+    }
     let catalog = service.runtime().catalog();
     let mut names: Vec<LifecycleName> = catalog.lifecycles().map(|it| it.name.clone()).collect();
     names.dedup();
-    let mut sides: [BTreeMap<TypeName, Sample>; 2] = Default::default();
-    let mut is_complete = true;
+    let mut ids: [Vec<JobId>; 2] = Default::default();
     for name in &names {
-        for (side, period) in sides.iter_mut().zip([(from, at), (at, to)]) {
+        for (side, period) in ids.iter_mut().zip([(from, at), (at, to)]) {
             let found = finished_jobs(service.store(), name, period, COMPARED_JOBS_MAX).await?;
-            is_complete &= found.is_complete;
-            for id in found.ids {
-                if let Some(job) = service.store().job(id).await? {
-                    side.entry(job.spec.job_type.clone()).or_default().add(&job);
-                }
+            if !found.is_complete {
+                return Ok(None);
+            }
+            side.extend(found.ids);
+        }
+    }
+    let found = ids[0].len() + ids[1].len();
+    if found > COMPARED_JOBS_MAX || (found as u64) < counted {
+        return Ok(None);
+    }
+    let mut sides: [BTreeMap<TypeName, Sample>; 2] = Default::default();
+    for (side, ids) in sides.iter_mut().zip(ids) {
+        for id in ids {
+            if let Some(job) = service.store().job(id).await? {
+                side.entry(job.spec.job_type.clone()).or_default().add(&job);
             }
         }
     }
-    let [before, after] = sides.map(|side| -> BTreeMap<TypeName, TypeRates> {
-        side.into_iter().map(|(name, sample)| (name, sample.rates())).collect()
-    });
-    Ok(Comparison { from, to, is_complete, types: compared(&before, &after) })
+    Ok(Some(sides.map(|side| side.into_iter().map(|(name, sample)| (name, sample.rates())).collect())))
 }
 
 fn compared(

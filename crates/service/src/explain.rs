@@ -119,8 +119,9 @@ fn flow_wait(wait: &WaitReport) -> Waiting {
         WaitKind::Sequence => (
             "sequence",
             format!(
-                "{} jobs of the sequence of {bucket} come first{}",
-                wait.before,
+                "{} of the sequence of {bucket} {} first{}",
+                if wait.before == 1 { "1 job".to_owned() } else { format!("{} jobs", wait.before) },
+                if wait.before == 1 { "comes" } else { "come" },
                 first.map_or_else(String::new, |first| format!("; job {first} is next"))
             ),
         ),

@@ -12,6 +12,7 @@ pub fn page_of(subject: &Subject) -> String {
         Subject::DeadLetters => "/ui/errors".to_owned(),
         Subject::Errors(job_type) => format!("/ui/errors?type={}", encode(job_type.as_str())),
         Subject::Queues => "/ui/queues".to_owned(),
+        Subject::Resources => "/ui/resources".to_owned(),
         Subject::ReadyJobs(job_type) => format!("/ui/jobs?type={}&phase=ready", encode(job_type.as_str())),
         Subject::State { lifecycle, state, job_type } => {
             format!("{}&type={}", jobs_in(lifecycle, state), encode(job_type.as_str()))

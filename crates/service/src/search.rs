@@ -89,6 +89,17 @@ pub async fn scan_end(service: &Service, filter: &JobFilter, before: Option<JobI
 
 /// A page of the jobs that a query finds and the caller may see.
 pub async fn search(service: &Service, caller: &Caller, query: &JobQuery, page: Page) -> Result<Found> {
+    search_among(service, caller, query, page, EXAMINED_MAX).await
+}
+
+/// The same, but a query that no store can answer alone examines at most this many jobs.
+pub async fn search_among(
+    service: &Service,
+    caller: &Caller,
+    query: &JobQuery,
+    page: Page,
+    examined_max: usize,
+) -> Result<Found> {
     let mut filter = query.filter.clone();
     caller.narrow(&mut filter)?;
     narrow_to_phase(&service.runtime().catalog(), &mut filter);
@@ -117,7 +128,7 @@ pub async fn search(service: &Service, caller: &Caller, query: &JobQuery, page: 
             }
         }
         before = next;
-        if before.is_none() || read >= EXAMINED_MAX {
+        if before.is_none() || read >= examined_max {
             return Ok(Found { jobs, next: before.or(scan_end), examined: Some(examined) });
         }
     }

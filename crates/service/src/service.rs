@@ -14,6 +14,7 @@ use crate::prelude::*;
 use crate::reloadable::Reloadable;
 use crate::time_machine::TimeMachine;
 use crate::worker_registry::{WorkerRegistry, workers_seen};
+use crate::workers::LeasedJobs;
 
 #[derive(Clone)]
 pub struct Service(Arc<Inner>);
@@ -24,6 +25,7 @@ struct Inner {
     draining: watch::Sender<bool>,
     replay_turn: Mutex<()>,
     time_machine: TimeMachine,
+    leased_jobs: LeasedJobs,
 }
 
 pub struct ServiceParts {
@@ -41,7 +43,8 @@ impl Service {
     pub fn new(parts: ServiceParts) -> Self {
         let (worker_registry, draining) = (WorkerRegistry::default(), watch::Sender::new(false));
         let (replay_turn, time_machine) = (Mutex::default(), TimeMachine::default());
-        Self(Arc::new(Inner { parts, worker_registry, draining, replay_turn, time_machine }))
+        let leased_jobs = LeasedJobs::default();
+        Self(Arc::new(Inner { parts, worker_registry, draining, replay_turn, time_machine, leased_jobs }))
     }
 
     pub fn runtime(&self) -> &Runtime {
@@ -58,6 +61,10 @@ impl Service {
 
     pub(crate) fn time_machine(&self) -> &TimeMachine {
         &self.0.time_machine
+    }
+
+    pub(crate) fn leased_jobs(&self) -> &LeasedJobs {
+        &self.0.leased_jobs
     }
 
     /// Waits until no other request reads histories or the journal at length.

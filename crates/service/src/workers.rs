@@ -2,6 +2,9 @@
 //! itself.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
 
 use crate::prelude::*;
 use crate::worker_registry::{Claiming, SeenWorker};
@@ -10,6 +13,41 @@ use crate::worker_registry::{Claiming, SeenWorker};
 const GRACE: Millis = Millis(60_000);
 /// The wait of a worker that claims at another node: the longest one.
 const WAIT_UNKNOWN: Millis = Millis(300_000);
+
+/// Leased jobs that were read for a page are shown again for this many times the duration of reading them...
+const AGE_COSTS: u32 = 100;
+/// ... if it is longer than this.
+const QUICK: Duration = Duration::from_millis(10);
+/// The longest time.
+const AGE_MAX: Duration = Duration::from_mins(1);
+
+/// All leased jobs, as they were last read for a page.
+#[derive(Default)]
+pub(crate) struct LeasedJobs(Mutex<Option<ReadLeases>>);
+
+struct ReadLeases {
+    jobs: Arc<Vec<Arc<Job>>>,
+    at: Instant,
+    took: Duration,
+}
+
+impl LeasedJobs {
+    async fn recent(&self, service: &Service) -> Result<Arc<Vec<Arc<Job>>>> {
+        let mut last = self.0.lock().await;
+        if let Some(last) = last.as_ref().filter(|last| last.at.elapsed() < age_max(last.took)) {
+            return Ok(Arc::clone(&last.jobs));
+        }
+        let began = Instant::now();
+        let jobs = Arc::new(leased(service).await?);
+        *last = Some(ReadLeases { jobs: Arc::clone(&jobs), at: Instant::now(), took: began.elapsed() });
+        Ok(jobs)
+    }
+}
+
+/// How old leased jobs on a page may be, by how long reading them took.
+fn age_max(took: Duration) -> Duration {
+    if took < QUICK { Duration::ZERO } else { (took * AGE_COSTS).min(AGE_MAX) }
+}
 
 pub struct Worker {
     pub name: WorkerId,
@@ -70,14 +108,30 @@ impl Presence {
 
 /// All workers, the last seen first.
 pub async fn list(service: &Service) -> Result<Vec<Worker>> {
+    let jobs = leased(service).await?;
+    with_leases(service, &jobs).await
+}
+
+/// The same for a page that is rendered again and again: leased jobs are read in a hundredth of the time.
+pub async fn list_recent(service: &Service) -> Result<Vec<Worker>> {
+    let jobs = service.leased_jobs().recent(service).await?;
+    with_leases(service, &jobs).await
+}
+
+async fn leased(service: &Service) -> Result<Vec<Arc<Job>>> {
+    let (mut jobs, mut pages) = (Vec::new(), LeasePages::all(service.store()));
+    while let Some(mut page) = pages.next().await? {
+        jobs.append(&mut page);
+    }
+    Ok(jobs)
+}
+
+async fn with_leases(service: &Service, jobs: &[Arc<Job>]) -> Result<Vec<Worker>> {
     let mut workers: BTreeMap<WorkerId, Worker> = BTreeMap::new();
     let new = |name: WorkerId| move || Worker::new(name);
-    let mut pages = LeasePages::all(service.store());
-    while let Some(page) = pages.next().await? {
-        for job in page {
-            let Some(name) = job.lease.as_ref().map(|lease| lease.worker.clone()) else { continue };
-            workers.entry(name.clone()).or_insert_with(new(name)).holds.push(job);
-        }
+    for job in jobs {
+        let Some(name) = job.lease.as_ref().map(|lease| lease.worker.clone()) else { continue };
+        workers.entry(name.clone()).or_insert_with(new(name)).holds.push(Arc::clone(job));
     }
     let stored = service.store().workers().await?.into_iter();
     let stored = stored.map(|it| SeenWorker { name: it.name, seen_at: it.seen_at, claiming: None });
@@ -98,6 +152,12 @@ pub async fn list(service: &Service) -> Result<Vec<Worker>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn leases_that_are_quickly_read_are_read_for_each_page() {
+        let of = |ms| age_max(Duration::from_millis(ms)).as_millis();
+        assert_eq!([9, 10, 200, 5000].map(of), [0, 1000, 20_000, 60_000]);
+    }
 
     #[test]
     fn a_silent_worker_is_lost_if_it_holds_jobs() {

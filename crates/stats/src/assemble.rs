@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::lifecycle::Outcome;
 
-use crate::counters::{CountKey, Counted, FinishedDelta, TypeCounts};
+use crate::counters::{CountKey, Counted, FinishedDelta, QueueCounts, TypeCounts};
 use crate::minute_ring::{MINUTES, MinuteRing};
 use crate::prelude::*;
-use crate::queues::{phase_of, queues};
+use crate::queues::{phase_of, queues, with_recent};
 use crate::read::{FinishedCounts, Held, Live, Sample};
 use crate::snapshot::{
     ComparedWait, CountNow, LifecycleNow, Minutes, Overlong, QueueNow, StateNow, TransitionNow, TypeNow,
@@ -234,7 +234,10 @@ impl SnapshotInputs<'_> {
     }
 
     pub(super) fn queues(&self) -> Vec<QueueNow> {
-        queues(self.catalog, &self.live.paused, &self.live.gauges.jobs)
+        let minute = self.minute();
+        let is_used = |counts: &QueueCounts| counts.entered.sum(minute) + counts.left.sum(minute) > 0;
+        let recent = self.counted.queues.iter().filter(|(_, counts)| is_used(counts)).map(|(name, _)| name);
+        with_recent(queues(self.catalog, &self.live.paused, &self.live.gauges.jobs), recent)
     }
 }
 

@@ -2,6 +2,7 @@
 //! healthy system, so that an entry is noticed.
 
 mod automations;
+mod flow;
 mod jobs;
 mod queues;
 
@@ -44,6 +45,7 @@ pub enum Subject {
     /// The errors of a type.
     Errors(TypeName),
     Queues,
+    Resources,
     ReadyJobs(TypeName),
     State {
         lifecycle: LifecycleName,
@@ -83,6 +85,16 @@ pub enum AttentionKind {
     /// Commits take long.
     SlowStore,
     NodeGone,
+    /// A node crashed, and one with its address has started since.
+    NodeRestarted,
+    /// A failed job stopped a sequence.
+    HaltedSequence,
+    /// A resource is paused for long.
+    PausedResource,
+    /// A silent worker holds jobs.
+    LostWorker,
+    /// The clock went ahead while the server ran.
+    ClockStep,
 }
 
 /// What the rules judge.
@@ -111,7 +123,11 @@ pub(super) fn judge(judged: &Judged<'_>, idle: impl Fn(&QueueName, &TypeName) ->
     found.extend(jobs::lost_leases(judged));
     found.extend(automations::all(&judged.peers.automations, judged.peers.now));
     found.extend(automations::slow_store(judged));
-    found.extend(automations::nodes(judged.nodes));
+    found.extend(automations::nodes(judged.nodes, judged.inputs.live.now));
+    found.extend(flow::halted(judged));
+    found.extend(flow::paused_resources(judged));
+    found.extend(flow::clock_step(judged));
+    found.extend(jobs::lost_workers(judged));
     found.extend(unclaimed);
     found.extend(paused);
     found.sort_by(|a, b| {

@@ -1,4 +1,4 @@
-//! Failed attempts of the last hour: by type and code, and by code and signature.
+//! Failed attempts of the last hour: by type and code, by code and signature, and by all three.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,9 +43,18 @@ impl SnapshotInputs<'_> {
 
     /// By code and signature, the most frequent first.
     pub(super) fn errors(&self) -> Vec<ErrorNow> {
-        let mut groups: BTreeMap<(&Name, &Name), Vec<&FailureCount>> = BTreeMap::new();
+        self.grouped(|failure| (&failure.code, &failure.signature))
+    }
+
+    /// By type, code and signature, the most frequent first.
+    pub(super) fn type_errors(&self) -> Vec<ErrorNow> {
+        self.grouped(|failure| (&failure.job_type, &failure.code, &failure.signature))
+    }
+
+    fn grouped<'a, K: Ord>(&'a self, key: impl Fn(&'a FailureCount) -> K) -> Vec<ErrorNow> {
+        let mut groups: BTreeMap<K, Vec<&FailureCount>> = BTreeMap::new();
         for failure in self.recent_failures() {
-            groups.entry((&failure.code, &failure.signature)).or_default().push(failure);
+            groups.entry(key(failure)).or_default().push(failure);
         }
         let mut errors: Vec<_> = groups.into_values().filter_map(|group| self.error(&group)).collect();
         errors.sort_by(|a, b| b.count.cmp(&a.count).then(b.last_at.cmp(&a.last_at)));

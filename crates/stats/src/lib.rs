@@ -5,6 +5,7 @@
 mod assemble;
 mod attention;
 mod cached_read;
+mod clock_steps;
 mod counters;
 mod errors;
 mod history;
@@ -35,6 +36,7 @@ pub use queues::{phase_of, queues};
 use assemble::{SnapshotInputs, counts};
 use attention::{Judged, judge};
 use cached_read::{CachedRead, Read};
+use clock_steps::ClockSteps;
 use history::HistoryCache;
 use minute_reports::MinuteReports;
 use node_reports::{Awaited, NodeReports};
@@ -57,6 +59,7 @@ pub struct Stats {
     sample: Arc<CachedRead<Sample>>,
     peers: Arc<CachedRead<Peers>>,
     node_reports: Arc<Mutex<NodeReports>>,
+    clock_steps: Arc<Mutex<ClockSteps>>,
     last: Mutex<Option<LastSnapshot>>,
     thresholds: RwLock<AttentionThresholds>,
     minute_reports: tokio::sync::Mutex<MinuteReports>,
@@ -104,6 +107,7 @@ impl Stats {
             sample: Arc::default(),
             peers: Arc::default(),
             node_reports: Arc::default(),
+            clock_steps: Arc::default(),
             last: Mutex::new(None),
             thresholds: RwLock::default(),
             minute_reports: tokio::sync::Mutex::default(),
@@ -128,13 +132,12 @@ impl Stats {
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
         let runtime = || self.runtime.clone();
         let unknown = || FinishedCounts::unknown(self.counters.finished());
-        let (this_node, node_reports) = (self.this_node.id.clone(), Arc::clone(&self.node_reports));
         let (live, held, finished, sample, peers) = tokio::try_join!(
             self.live.get(|| read::live(runtime())),
             self.held.get(|| read::held(runtime())),
             self.finished.get_or(|| self.count_finished(), unknown),
             self.sample.get(|| read::sample(runtime())),
-            self.peers.get(|| read::peers(runtime(), this_node, node_reports)),
+            self.read_peers(),
         )?;
         Ok(self.reuse_or_assemble(Parts { live, held, finished, sample, peers }))
     }
@@ -144,9 +147,14 @@ impl Stats {
         if self.runtime.is_awaited(queue, job_type) {
             return Ok(true);
         }
-        let (this_node, node_reports) = (self.this_node.id.clone(), Arc::clone(&self.node_reports));
-        let peers = self.peers.get(|| read::peers(self.runtime.clone(), this_node, node_reports)).await?;
+        let peers = self.read_peers().await?;
         Ok(Awaited::count(&peers.others.awaited, queue, job_type) > 0)
+    }
+
+    async fn read_peers(&self) -> Result<Arc<Peers>, StoreError> {
+        let (reports, clock) = (Arc::clone(&self.node_reports), Arc::clone(&self.clock_steps));
+        let read = || read::peers(self.runtime.clone(), self.this_node.id.clone(), reports, clock);
+        self.peers.get(read).await
     }
 
     fn count_finished(&self) -> impl Read<FinishedCounts> + use<> {
@@ -220,6 +228,7 @@ impl Stats {
             attention: judge(&judged, idle),
             minutes: inputs.all_minutes(),
             errors: inputs.errors(),
+            type_errors: inputs.type_errors(),
             wait: inputs.wait(),
             recent: sample.recent.clone(),
             finished_known: finished.known,

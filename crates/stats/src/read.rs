@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use tenure_core::automation::AutomationKind;
+use tenure_core::flow::Pause as FlowPause;
 use tenure_core::id::WorkerId;
 use tenure_core::job::Job;
-use tenure_store::{Count, Gauges, LeasePages};
+use tenure_core::limits::RESOURCES_MAX;
+use tenure_store::{Count, Gauges, LeasePages, ResourceFilter, SequenceFilter, SequenceReport};
 
 use crate::cached_read::ReadResult;
+use crate::clock_steps::{ClockStep, ClockSteps};
 use crate::counters::{Counters, FinishedDelta};
 use crate::node_reports::{NodeReports, Others};
 use crate::prelude::*;
@@ -23,6 +26,8 @@ const WAITING_MAX: usize = 1000;
 const RECENT: Millis = Millis::seconds(300);
 /// Lines of the audit log in which pauses of queues are looked for.
 const AUDIT_LINES: usize = 1000;
+/// Halted sequences that are read.
+pub(super) const HALTED_MAX: usize = 100;
 
 /// Numbers that change with every commit.
 pub(super) struct Live {
@@ -51,6 +56,15 @@ pub(super) struct Held {
     pub(super) oldest: BTreeMap<StateKey, Timestamp>,
     /// The workers that hold jobs, by type.
     pub(super) workers: BTreeMap<TypeName, BTreeSet<WorkerId>>,
+    pub(super) holders: BTreeMap<WorkerId, Holder>,
+}
+
+/// What a worker holds.
+#[derive(Default)]
+pub(super) struct Holder {
+    pub(super) jobs: u64,
+    /// Its longest lease.
+    pub(super) lease: Millis,
 }
 
 impl Held {
@@ -72,6 +86,11 @@ pub(super) async fn held(runtime: Runtime) -> ReadResult<Held> {
         for job in page {
             held.note(&job);
             held.workers.entry(job.spec.job_type.clone()).or_default().extend(job.worker().cloned());
+            if let Some(lease) = &job.lease {
+                let holder = held.holders.entry(lease.worker.clone()).or_default();
+                holder.jobs += 1;
+                holder.lease = holder.lease.max(lease.ttl);
+            }
         }
     }
     Ok(held)
@@ -188,27 +207,63 @@ fn recent(jobs: &[Arc<Job>], now: Timestamp) -> Vec<RecentNow> {
     groups.into_iter().map(shown).collect()
 }
 
-/// Schedules, webhooks, pauses and the reports of other nodes.
+/// A paused resource or, as `name[key]`, bucket.
+pub(super) struct PausedResource {
+    pub(super) name: String,
+    pub(super) pause: FlowPause,
+}
+
+/// Schedules, webhooks, flow control, pauses, workers, the clock, and the reports of other nodes.
 #[derive(Default)]
 pub(super) struct Peers {
     pub(super) now: Timestamp,
     pub(super) automations: Vec<Automation>,
     pub(super) pauses: BTreeMap<QueueName, Pause>,
     pub(super) others: Others,
+    pub(super) halted: Vec<SequenceReport>,
+    pub(super) paused_resources: Vec<PausedResource>,
+    /// When each worker was last seen, as far as the store knows.
+    pub(super) workers: BTreeMap<WorkerId, Timestamp>,
+    pub(super) clock_step: Option<ClockStep>,
 }
 
 pub(super) async fn peers(
     runtime: Runtime,
     this_node: Name,
     reports: Arc<Mutex<NodeReports>>,
+    clock: Arc<Mutex<ClockSteps>>,
 ) -> ReadResult<Peers> {
     let store = runtime.store();
     let mut automations = store.automations(AutomationKind::Schedule).await?;
     automations.extend(store.automations(AutomationKind::Webhook).await?);
     let pauses = pauses(&runtime).await?;
-    let (nodes, now) = (store.nodes().await?, store.now().await?.at);
+    let halted = SequenceFilter { halted: true, limit: HALTED_MAX, ..SequenceFilter::default() };
+    let halted = store.sequences(halted).await?;
+    let paused_resources = paused_resources(&runtime).await?;
+    let workers = store.workers().await?.into_iter().map(|worker| (worker.name, worker.seen_at)).collect();
+    let (nodes, now) = (store.nodes().await?, store.now().await?);
+    let clock_step = clock.lock().expect("no panic while the clock is compared").read(now);
+    let now = now.at;
     let others = reports.lock().expect("no panic while reports are read").read(&this_node, &nodes, now);
-    Ok(Peers { now, automations, pauses, others })
+    Ok(Peers { now, automations, pauses, others, halted, paused_resources, workers, clock_step })
+}
+
+/// Paused resources, and paused ones among the busiest buckets of the others.
+async fn paused_resources(runtime: &Runtime) -> ReadResult<Vec<PausedResource>> {
+    let filter = ResourceFilter { limit: RESOURCES_MAX, ..ResourceFilter::default() };
+    let mut paused = Vec::new();
+    for resource in runtime.store().resources(filter).await? {
+        if let Some(pause) = resource.paused {
+            paused.push(PausedResource { name: resource.name.to_string(), pause });
+            continue;
+        }
+        for bucket in resource.buckets {
+            let key = bucket.key.as_deref().unwrap_or_default();
+            let name = format!("{}[{key}]", resource.name);
+            paused.extend(bucket.paused.map(|pause| PausedResource { name, pause }));
+        }
+    }
+    Ok(paused)
 }
 
 /// When each paused queue was paused, if that is among the last lines of the audit log.

@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub failures: Vec<FailureNow>,
     /// Failed attempts of the last hour by error code and signature of the message, the most frequent first.
     pub errors: Vec<ErrorNow>,
+    /// The same by type too: each has one type.
+    pub type_errors: Vec<ErrorNow>,
     /// How long jobs were claimable before they were claimed, over all types.
     pub wait: ComparedWait,
     /// By name.
@@ -283,6 +285,13 @@ pub struct RecentNow {
     pub wait_ms: Percentiles,
     /// From start to end.
     pub run_ms: Percentiles,
+}
+
+impl Snapshot {
+    /// Failed attempts of the last hour of jobs of one type.
+    pub fn errors_of<'a>(&'a self, job_type: &'a TypeName) -> impl Iterator<Item = &'a ErrorNow> {
+        self.type_errors.iter().filter(move |error| error.types.contains(job_type))
+    }
 }
 
 impl ErrorNow {

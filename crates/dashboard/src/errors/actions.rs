@@ -9,6 +9,7 @@ use tenure_service::fields::message;
 
 use super::jobs::GroupJobs;
 use super::kind::ErrorKind;
+use crate::form::confirmed;
 use crate::jobs::actions::{accepted, selected_jobs, summary};
 use crate::prelude::*;
 
@@ -31,7 +32,8 @@ pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply 
         _ => return Err(unknown()),
     };
     let no_kind = || Problem::malformed("code", "is required: it names the group");
-    let kind = ErrorKind::read(&mut params)?.ok_or_else(no_kind)?;
+    let job_type = params.name("type")?;
+    let kind = ErrorKind::read(&mut params, job_type)?.ok_or_else(no_kind)?;
     params.done()?;
     let mut group = GroupJobs::read(&visitor.dashboard, &visitor.caller, &kind).await?;
     if !redrive {
@@ -57,6 +59,7 @@ fn confirmation(redrive: bool, kind: &ErrorKind, group: &GroupJobs) -> Markup {
             @else { p { "They move to the dismissed dead letters. Their jobs stay as they are." } }
             @if group.len() > matched { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
             form.sheet-form method="post" action="/ui/errors/actions" {
+                (confirmed())
                 input type="hidden" name="action" value=(verb.trim().to_lowercase());
                 @for (name, value) in kind.pairs() { input type="hidden" name=(name) value=(value); }
                 @if redrive {
@@ -77,10 +80,18 @@ fn confirmation(redrive: bool, kind: &ErrorKind, group: &GroupJobs) -> Markup {
 pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     let caller = &visitor.caller;
     caller.may(Right::Operate)?;
+    if let Some((text, label)) = question(&form) {
+        let back = form.get("back").unwrap_or("/ui/errors");
+        let question = Question { tab: Tab::Errors, text: &text, label, back };
+        if let Some(page) = form.ask(&visitor, question).await? {
+            return Ok(page);
+        }
+    }
     let (selected, to) = (form.all("job"), form.take("back"));
     let action = action(&mut form)?;
     let mut params = form.rest()?;
-    let kind = ErrorKind::read(&mut params)?;
+    let job_type = params.name("type")?;
+    let kind = ErrorKind::read(&mut params, job_type)?;
     params.done()?;
     let (jobs, missing, is_more) = if let Some(kind) = &kind {
         let mut group = GroupJobs::read(&visitor.dashboard, caller, kind).await?;
@@ -108,6 +119,20 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     }
     visitor.dashboard.error_groups.invalidate().await;
     Ok(back(to.as_deref().unwrap_or("/ui/errors"), &message))
+}
+
+/// What is asked before a dismissal, and before an action on a group.
+fn question(form: &Form) -> Option<(String, &'static str)> {
+    let is_group = form.get("code").is_some();
+    let number = form.values("job").count();
+    let letters =
+        || if number == 1 { "this dead letter".to_owned() } else { format!("these {number} dead letters") };
+    match form.get("action") {
+        Some("redrive") if is_group => Some(("Redrive the whole group?".to_owned(), "Redrive")),
+        Some("dismiss") if is_group => Some(("Dismiss the whole group?".to_owned(), "Dismiss")),
+        Some("dismiss") if number > 0 => Some((format!("Dismiss {}?", letters()), "Dismiss")),
+        _ => None,
+    }
 }
 
 /// Why a selected job cannot be redriven or dismissed: it did not fail, has no dead letter, or is out of scope.

@@ -39,9 +39,9 @@ impl Page for DismissedPage {
         let letters = visible(service, caller, page.rows).await?;
         let jobs = try_join_all(letters.iter().map(|letter| service.store().job(letter.job_id))).await?;
         let types = jobs.into_iter().map(|job| job.map(|job| job.spec.job_type.clone()));
-        let rows: Vec<(DeadLetter, Option<TypeName>)> = letters.into_iter().zip(types).collect();
+        let found: Vec<(DeadLetter, Option<TypeName>)> = letters.into_iter().zip(types).collect();
         let none = ("No dismissed dead letters.", "");
-        let content = list(&rows, none, "Dismissed dead letters, newest job first", &COLUMNS, row);
+        let content = rows(&found, none, "Dismissed dead letters, newest job first", &COLUMNS, row);
         Ok(html! {
             (tabs(true))
             div #dismissed { (parts.keep("dismissed", content)) }
@@ -58,8 +58,8 @@ fn row((letter, job_type): &(DeadLetter, Option<TypeName>)) -> Markup {
             td { (letter.reason_code.as_str()) }
             td { @if let Some(error) = &letter.last_error { (failure(error)) } }
             @if let Some(dismissal) = &letter.dismissed {
-                td { (when(dismissal.at)) }
-                td { (dismissal.by) }
+                td data-label="Dismissed" { (when(dismissal.at)) }
+                td data-label="By" { (dismissal.by) }
                 td { (dismissal.reason) }
             }
         }

@@ -19,13 +19,16 @@ use crate::prelude::*;
 pub(crate) const SCAN_JOBS: usize = 10_000;
 /// Groups are cached for this many times the duration of reading them.
 const AGE_COSTS: u32 = 20;
+/// Types whose groups are cached at a time.
+const CACHED_TYPES_MAX: usize = 50;
 const MESSAGE_CHARS: usize = 160;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) kind: ErrorKind,
-    pub(crate) failed: u64,
-    pub(crate) dead: u64,
+    /// Failed jobs, and jobs with open dead letters.
+    pub(crate) failed_jobs: Vec<JobId>,
+    pub(crate) letters: Vec<JobId>,
     /// Failed attempts of the last hour, those that were retried, and how many in each minute.
     pub(crate) attempts: u64,
     pub(crate) retried: u64,
@@ -52,8 +55,8 @@ impl Group {
     fn new(kind: ErrorKind, at: Timestamp, example: JobId, message: &str) -> Self {
         Self {
             kind,
-            failed: 0,
-            dead: 0,
+            failed_jobs: Vec::new(),
+            letters: Vec::new(),
             attempts: 0,
             retried: 0,
             minutes: Vec::new(),
@@ -81,9 +84,17 @@ impl Group {
         }
     }
 
+    pub(crate) fn failed(&self) -> u64 {
+        self.failed_jobs.len() as u64
+    }
+
+    pub(crate) fn dead(&self) -> u64 {
+        self.letters.len() as u64
+    }
+
     /// Jobs that failed for good, and attempts that may have been repeated.
     fn size(&self) -> u64 {
-        self.failed + self.dead + self.retried
+        self.failed() + self.dead() + self.retried
     }
 }
 
@@ -102,8 +113,7 @@ impl Groups {
     pub(crate) fn merge(stored: &Self, recent: &[ErrorNow]) -> Vec<Group> {
         let mut all = Self { groups: stored.groups.clone(), is_more: stored.is_more };
         for error in recent {
-            let kind = ErrorKind { code: error.code.clone(), signature: Some(error.signature.clone()) };
-            let group = all.at(kind, error.first_at, error.job_id, &error.message);
+            let group = all.at(ErrorKind::of_recent(error), error.first_at, error.job_id, &error.message);
             group.saw(error.last_at, error.job_id, &error.message);
             (group.attempts, group.retried) = (error.count, error.retried);
             group.minutes.clone_from(&error.minutes);
@@ -115,16 +125,26 @@ impl Groups {
         groups
     }
 
-    async fn read(service: &Service, caller: &Caller) -> Result<Self> {
+    /// The groups that `kind` includes.
+    pub(crate) fn included<'a>(&'a self, kind: &'a ErrorKind) -> impl Iterator<Item = &'a Group> {
+        self.groups.iter().filter(|(of_group, _)| kind.includes(of_group)).map(|(_, group)| group)
+    }
+
+    /// Reads the errors of one type or of all.
+    pub(crate) async fn read(
+        service: &Service,
+        caller: &Caller,
+        job_type: Option<&TypeName>,
+    ) -> Result<Self> {
         let mut groups = Self::default();
-        let failed = failed_jobs(service, caller, Outcome::Failed).await?;
-        let dead = failed_jobs(service, caller, Outcome::Dead).await?;
-        let letters = open_letters(service, caller).await?;
+        let failed = failed_jobs(service, caller, Outcome::Failed, job_type).await?;
+        let dead = failed_jobs(service, caller, Outcome::Dead, job_type).await?;
+        let letters = open_letters(service, caller, job_type).await?;
         for job in &failed.rows {
             let message = job.output.error.as_ref().map_or("", |error| error.message.as_str());
             let at = job.times.completed_at.unwrap_or(job.times.updated_at);
             let group = groups.at(ErrorKind::of_job(job), at, job.id(), message);
-            group.failed += 1;
+            group.failed_jobs.push(job.id());
             group.types.insert(job.spec.job_type.clone());
             group.add_users(&job.spec.user_id);
         }
@@ -132,7 +152,8 @@ impl Groups {
         for letter in &letters.rows {
             let message = letter.last_error.as_ref().map_or("", |error| error.message.as_str());
             let group = groups.at(ErrorKind::of_letter(letter), letter.created_at, letter.job_id, message);
-            group.dead += 1;
+            group.letters.push(letter.job_id);
+            group.types.extend(job_type.cloned());
             if let Some(job) = dead_jobs.get(&letter.job_id) {
                 group.types.insert(job.spec.job_type.clone());
                 group.add_users(&job.spec.user_id);
@@ -144,19 +165,21 @@ impl Groups {
 }
 
 /// Rows that were found, and whether there may be more.
-pub(crate) struct Found<T> {
-    pub(crate) rows: Vec<T>,
-    pub(crate) is_more: bool,
+struct Found<T> {
+    rows: Vec<T>,
+    is_more: bool,
 }
 
-/// Jobs with an outcome that the caller may see, among the newest [`SCAN_JOBS`] jobs. The newest first.
-pub(crate) async fn failed_jobs(
+/// Jobs with an outcome that the caller may see, of one type or of all, among the newest [`SCAN_JOBS`] jobs. The newest first.
+async fn failed_jobs(
     service: &Service,
     caller: &Caller,
     outcome: Outcome,
+    job_type: Option<&TypeName>,
 ) -> Result<Found<Arc<Job>>> {
     let from = service.store().nth_older(None, SCAN_JOBS).await?;
-    let mut filter = JobFilter { outcome: Some(outcome), from, ..JobFilter::default() };
+    let (outcome, job_type) = (Some(outcome), job_type.cloned());
+    let mut filter = JobFilter { outcome, job_type, from, ..JobFilter::default() };
     caller.narrow(&mut filter)?;
     let (mut rows, mut before) = (Vec::new(), None);
     loop {
@@ -170,9 +193,14 @@ pub(crate) async fn failed_jobs(
     }
 }
 
-/// Open dead letters that the caller may see, at most [`SCAN_JOBS`]. The newest job first.
-pub(crate) async fn open_letters(service: &Service, caller: &Caller) -> Result<Found<DeadLetter>> {
+/// Open dead letters that the caller may see, of one type or of all, at most [`SCAN_JOBS`]. The newest job first.
+async fn open_letters(
+    service: &Service,
+    caller: &Caller,
+    job_type: Option<&TypeName>,
+) -> Result<Found<DeadLetter>> {
     let mut filter = DeadLetterFilter::default();
+    filter.jobs.job_type = job_type.cloned();
     narrow(caller, &mut filter)?;
     let (mut rows, mut before, mut looked_at) = (Vec::new(), None, 0);
     loop {
@@ -187,9 +215,9 @@ pub(crate) async fn open_letters(service: &Service, caller: &Caller) -> Result<F
     }
 }
 
-/// Cache of the groups, for callers who may see all of them.
+/// Cache of the groups of each type and of all, for callers who may see all of them.
 #[derive(Default)]
-pub(crate) struct GroupCache(Mutex<Option<CachedGroups>>);
+pub(crate) struct GroupCache(Mutex<BTreeMap<Option<TypeName>, CachedGroups>>);
 
 struct CachedGroups {
     groups: Arc<Groups>,
@@ -198,22 +226,32 @@ struct CachedGroups {
 }
 
 impl GroupCache {
-    pub(crate) async fn groups(&self, service: &Service, caller: &Caller) -> Result<Arc<Groups>> {
+    pub(crate) async fn groups(
+        &self,
+        service: &Service,
+        caller: &Caller,
+        job_type: Option<&TypeName>,
+    ) -> Result<Arc<Groups>> {
         if !caller.is(Right::ReadSystem) {
-            return Groups::read(service, caller).await.map(Arc::new);
+            return Groups::read(service, caller, job_type).await.map(Arc::new);
         }
+        let key = job_type.cloned();
         let mut cached = self.0.lock().await;
-        if let Some(cached) = cached.as_ref().filter(|cached| cached.read_at.elapsed() < cached.max_age) {
-            return Ok(Arc::clone(&cached.groups));
+        if let Some(known) = cached.get(&key).filter(|known| known.read_at.elapsed() < known.max_age) {
+            return Ok(Arc::clone(&known.groups));
         }
         let began = Instant::now();
-        let groups = Arc::new(Groups::read(service, caller).await?);
+        let groups = Arc::new(Groups::read(service, caller, job_type).await?);
         let max_age = began.elapsed() * AGE_COSTS;
-        *cached = Some(CachedGroups { groups: Arc::clone(&groups), read_at: Instant::now(), max_age });
+        cached.retain(|_, known| known.read_at.elapsed() < known.max_age);
+        if cached.len() < CACHED_TYPES_MAX {
+            cached
+                .insert(key, CachedGroups { groups: Arc::clone(&groups), read_at: Instant::now(), max_age });
+        }
         Ok(groups)
     }
 
     pub(crate) async fn invalidate(&self) {
-        *self.0.lock().await = None;
+        self.0.lock().await.clear();
     }
 }

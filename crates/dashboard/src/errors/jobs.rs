@@ -1,8 +1,6 @@
 //! One group of errors: its failed jobs and open dead letters, with actions on some or all of them.
 
-use tenure_core::lifecycle::Outcome;
-
-use super::groups::{failed_jobs, open_letters};
+use super::groups::{Group, GroupCache, Groups};
 use super::kind::ErrorKind;
 use super::tabs;
 use crate::anchor::ROWS;
@@ -12,25 +10,30 @@ use crate::prelude::*;
 const COLUMNS: [&str; 8] = ["", "Job", "State", "Type", "User", "Failed", "Attempts", "Error"];
 
 pub(crate) struct GroupPage {
+    pub(crate) cache: Arc<GroupCache>,
     pub(crate) kind: ErrorKind,
 }
 
 /// The jobs of a group, the newest first.
 pub(crate) struct GroupJobs {
-    pub(crate) failed: Vec<Arc<Job>>,
-    pub(crate) letters: Vec<DeadLetter>,
+    pub(crate) failed: Vec<JobId>,
+    pub(crate) letters: Vec<JobId>,
     /// Whether there may be more.
     pub(crate) is_more: bool,
 }
 
 impl GroupJobs {
     pub(crate) async fn read(service: &Service, caller: &Caller, kind: &ErrorKind) -> Result<Self> {
-        let (mut failed, mut letters) =
-            (failed_jobs(service, caller, Outcome::Failed).await?, open_letters(service, caller).await?);
-        failed.rows.retain(|job| kind.includes(&ErrorKind::of_job(job)));
-        letters.rows.retain(|letter| kind.includes(&ErrorKind::of_letter(letter)));
-        let is_more = failed.is_more || letters.is_more;
-        Ok(Self { failed: failed.rows, letters: letters.rows, is_more })
+        Ok(Self::of(&Groups::read(service, caller, kind.job_type.as_ref()).await?, kind))
+    }
+
+    fn of(groups: &Groups, kind: &ErrorKind) -> Self {
+        let all = |jobs: fn(&Group) -> &[JobId]| groups.included(kind).flat_map(jobs).copied().collect();
+        Self {
+            failed: all(|group| &group.failed_jobs),
+            letters: all(|group| &group.letters),
+            is_more: groups.is_more,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -39,8 +42,7 @@ impl GroupJobs {
 
     /// All jobs, the newest first.
     pub(crate) fn ids(&self) -> Vec<JobId> {
-        let failed = self.failed.iter().map(|job| job.id());
-        let mut ids: Vec<JobId> = failed.chain(self.letters.iter().map(|letter| letter.job_id)).collect();
+        let mut ids = [&self.failed[..], &self.letters[..]].concat();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids
     }
@@ -65,7 +67,8 @@ impl Page for GroupPage {
     }
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
-        let group = GroupJobs::read(service, caller, &self.kind).await?;
+        let groups = self.cache.groups(service, caller, self.kind.job_type.as_ref()).await?;
+        let group = GroupJobs::of(&groups, &self.kind);
         let mut jobs = Vec::new();
         for id in group.ids().into_iter().take(ROWS) {
             jobs.extend(service.store().job(id).await?);
@@ -75,7 +78,8 @@ impl Page for GroupPage {
         Ok(html! {
             (tabs(false))
             p { (group.words()) @if group.is_more { " among the newest jobs" } ". "
-                a href=(format!("/ui/jobs?q={}", encode(&format!("error:{}", quoted(&self.kind.code))))) { "All jobs with this error code" } }
+                @if let Some(query) = self.kind.query() { a href=(format!("/ui/jobs?q={}", encode(&query))) { "All jobs with this error code" } } }
+            @if self.kind.job_type.is_some() { p { a.chip href=(self.kind.of_type(None).address("/ui/errors", &[])) { "All types " span aria-hidden="true" { "×" } } } }
             @if jobs.is_empty() {
                 (nothing("No failed job and no open dead letter has this error. Attempts that failed may have been retried.", ""))
             } @else {
@@ -88,11 +92,6 @@ impl Page for GroupPage {
             }
         })
     }
-}
-
-/// A value of the query language, in quotes if it has a space.
-fn quoted(value: &str) -> String {
-    if value.contains(char::is_whitespace) { format!("\"{value}\"") } else { value.to_owned() }
 }
 
 impl GroupPage {

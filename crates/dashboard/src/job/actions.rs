@@ -14,6 +14,7 @@ use tenure_service::extract::Segments;
 use tenure_service::fields::message;
 use tenure_service::query::is_name;
 
+use super::decision;
 use crate::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +95,36 @@ impl JobAction {
         })
     }
 
+    /// The label of its button.
+    fn label(&self) -> String {
+        match self {
+            Self::Retry => "Retry".to_owned(),
+            Self::Cancel => "Cancel".to_owned(),
+            Self::CancelHard => "Cancel now".to_owned(),
+            Self::DeadLetter => "Send to dead letters".to_owned(),
+            Self::Reject => "Reject".to_owned(),
+            Self::Dismiss => "Dismiss".to_owned(),
+            Self::Delete => "Delete".to_owned(),
+            Self::Signal(name) => decision::label(name.as_str()),
+        }
+    }
+
+    /// What is asked first, if the action is irreversible for this job. A signal has its question on the form of the decision.
+    fn question(&self, job: &Job) -> Option<&'static str> {
+        Some(match self {
+            Self::Retry if has_succeeded(job) => "The job has succeeded. Do its work again, as a new job?",
+            Self::CancelHard if job.phase.is_leased() => {
+                "Cancel it now? Its worker loses the lease at once, and its assets are discarded."
+            }
+            Self::CancelHard => "Cancel it now and discard its assets?",
+            Self::DeadLetter => "Turn this job into a dead letter?",
+            Self::Reject => "Reject this job? It will not run.",
+            Self::Dismiss => "Dismiss this dead letter?",
+            Self::Delete => "Delete this job with its events, logs, assets and dead letter?",
+            Self::Retry | Self::Cancel | Self::Signal(_) => return None,
+        })
+    }
+
     fn message(&self, after: &Job) -> String {
         match self {
             Self::Retry => "This is the new job. The original job is unchanged.".to_owned(),
@@ -139,7 +170,7 @@ fn allowed(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<Job
 }
 
 /// A retry of such a job repeats work that was done.
-fn has_succeeded(job: &Job) -> bool {
+pub(crate) fn has_succeeded(job: &Job) -> bool {
     matches!(job.phase, Phase::Final(Outcome::Succeeded | Outcome::Partial))
 }
 
@@ -184,14 +215,15 @@ pub(super) fn may_not_send(caller: &Caller, why: &Explanation, name: &str) -> Op
 fn fields(act: &JobAction, job: &Job, is_letter: bool, lacks: Option<&str>) -> Markup {
     let is_off = lacks.is_some();
     let button = |label: &str| html! { button type="submit" disabled[is_off] title=[lacks] data-focus=(label) { (label) } };
-    let confirmed = |label: &str, ask: &str| html! { button.danger type="submit" disabled[is_off] title=[lacks] data-ask=(ask) data-focus=(label) { (label) } };
+    let confirmed = || {
+        let (label, ask) = (act.label(), act.question(job));
+        html! { button.danger type="submit" disabled[is_off] title=[lacks] data-ask=[ask] data-focus=(label) { (label) } }
+    };
     let line = |id: &str, name: &str, label: &str, required: bool| {
         html! { label for=(id) { (label) } " " input id=(id) name=(name) maxlength="2000" disabled[is_off] required[required]; " " }
     };
     match act {
-        JobAction::Retry if has_succeeded(job) => {
-            confirmed("Retry", "The job has succeeded. Do its work again, as a new job?")
-        }
+        JobAction::Retry if has_succeeded(job) => confirmed(),
         JobAction::Retry => html! {
             button.main type="submit" disabled[is_off] title=[lacks] data-focus="again" { @if is_letter { "Redrive" } @else { "Retry" } }
         },
@@ -208,12 +240,7 @@ fn fields(act: &JobAction, job: &Job, is_letter: bool, lacks: Option<&str>) -> M
             }
         }
         JobAction::CancelHard => {
-            let ask = if job.phase.is_leased() {
-                "Cancel it now? Its worker loses the lease at once, and its assets are discarded."
-            } else {
-                "Cancel it now and discard its assets?"
-            };
-            html! { (line("why-cancel", "reason", "Reason", false)) (confirmed("Cancel now", ask)) }
+            html! { (line("why-cancel", "reason", "Reason", false)) (confirmed()) }
         }
         JobAction::DeadLetter => html! {
             label for="reason-code" { "Reason" } " "
@@ -221,17 +248,16 @@ fn fields(act: &JobAction, job: &Job, is_letter: bool, lacks: Option<&str>) -> M
                 @for code in ReasonCode::ALL { option value=(code.as_str()) { (code.as_str()) } }
             } " "
             (line("dead-detail", "detail", "Detail", false))
-            (confirmed("Send to dead letters", "Turn this job into a dead letter?"))
+            (confirmed())
         },
         JobAction::Reject => {
-            html! { (line("why-reject", "reason", "Reason", true)) (confirmed("Reject", "Reject this job? It will not run.")) }
+            html! { (line("why-reject", "reason", "Reason", true)) (confirmed()) }
         }
         JobAction::Dismiss => {
-            html! { (line("why-dismiss", "reason", "Reason", true)) (confirmed("Dismiss", "Dismiss this dead letter?")) }
+            html! { (line("why-dismiss", "reason", "Reason", true)) (confirmed()) }
         }
         JobAction::Delete => {
-            let ask = "Delete this job with its events, logs, assets and dead letter?";
-            html! { (line("why-delete", "reason", "Reason", false)) (confirmed("Delete", ask)) }
+            html! { (line("why-delete", "reason", "Reason", false)) (confirmed()) }
         }
     }
 }
@@ -256,9 +282,20 @@ async fn perform(service: &Service, visitor: &Visitor, id: &str, act: JobAction,
     let (_, right, _) = act.properties();
     visitor.caller.may(right)?;
     let id = job_id(id).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
+    let job = service.managed_job(&visitor.caller, id).await?;
+    let text = match &act {
+        JobAction::Signal(name) => decision::final_question(service, &job, name),
+        other => other.question(&job).map(ToOwned::to_owned),
+    };
+    if let Some(text) = text {
+        let (label, to) = (act.label(), job_address(id));
+        let question = Question { tab: Tab::Jobs, text: &text, label: &label, back: &to };
+        if let Some(page) = form.ask(visitor, question).await? {
+            return Ok(page);
+        }
+    }
     let command = act.clone().command(service, id, &mut form)?;
     form.done()?;
-    let job = service.managed_job(&visitor.caller, id).await?;
     if matches!(command, Command::Retry(_)) {
         visitor.caller.may_create_like(&job.spec)?;
     }

@@ -1,6 +1,7 @@
 //! A job that waits for a person: what is to be decided, next to a button for each signal and a comment.
 
 use tenure_core::asset::Asset;
+use tenure_core::id::{Name, StateName};
 use tenure_core::lifecycle::Trigger;
 use tenure_service::explain::{Explanation, NextStep};
 
@@ -85,20 +86,42 @@ fn subject(job: &Job, left: &[Asset]) -> Markup {
 
 /// Asks first if the signal ends the job.
 fn send(signal: &str, step: &NextStep, action: &str, lacks: Option<String>, lifecycle: &Lifecycle) -> Markup {
-    let outcomes = || step.to.iter().map(|name| lifecycle.state(name.as_str())?.phase.outcome());
-    let is_final = outcomes().all(|outcome| outcome.is_some());
-    let is_good = outcomes().flatten().all(|outcome| outcome == tenure_core::lifecycle::Outcome::Succeeded);
-    let to = step.to.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
-    let label = label(signal);
-    let ask = is_final.then(|| format!("{label}? The job becomes {to}, which is final."));
+    let mut outcomes = step.to.iter().filter_map(|name| lifecycle.state(name.as_str())?.phase.outcome());
+    let is_good = outcomes.all(|outcome| outcome == tenure_core::lifecycle::Outcome::Succeeded);
+    let (label, ask) = (label(signal), question(signal, step.to.iter(), lifecycle));
     html! {
-        button type="submit" formaction=(action) class=(if is_final && !is_good { "danger" } else { "main" })
+        button type="submit" formaction=(action) class=(if ask.is_some() && !is_good { "danger" } else { "main" })
             disabled[lacks.is_some()] title=[lacks] data-ask=[ask] data-focus=(signal) { (label) }
     }
 }
 
+/// What is asked before a signal that leads to these states, if all of them are final.
+fn question<'a>(
+    signal: &str,
+    to: impl Iterator<Item = &'a StateName>,
+    lifecycle: &Lifecycle,
+) -> Option<String> {
+    let mut names = Vec::new();
+    for name in to {
+        lifecycle.state(name.as_str()).filter(|state| state.phase.is_final())?;
+        names.push(name.to_string());
+    }
+    names.dedup();
+    let label = label(signal);
+    (!names.is_empty()).then(|| format!("{label}? The job becomes {}, which is final.", names.join(" or ")))
+}
+
+/// What is asked before a signal to a job that waits for it, if it ends the job.
+pub(super) fn final_question(service: &Service, job: &Job, signal: &Name) -> Option<String> {
+    let catalog = service.runtime().catalog();
+    let lifecycle = catalog.lifecycle(&job.spec.lifecycle).filter(|_| job.phase == Phase::Waiting)?;
+    let trigger = Trigger::Signal(signal.clone());
+    let rules = lifecycle.rules_from(job.state.as_str()).filter(|rule| rule.on == trigger);
+    question(signal.as_str(), rules.map(|rule| &rule.to), lifecycle)
+}
+
 /// `Approve` for `approve`, `Send back` for `send_back`.
-fn label(signal: &str) -> String {
+pub(super) fn label(signal: &str) -> String {
     let words = signal.replace(['_', '-'], " ");
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

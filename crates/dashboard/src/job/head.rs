@@ -98,7 +98,7 @@ pub(super) fn commands(id: JobId, server: &str, is_open: bool) -> Markup {
     html! {
         details {
             summary { "CLI and curl" }
-            (styled_table("close", "Commands for a terminal", &["Action", "CLI", "curl"], &html! {
+            (styled_table("close rows", "Commands for a terminal", &["Action", "CLI", "curl"], &html! {
                 @for (what, tenure, curl) in &lines {
                     tr { th scope="row" { (what) } td { (command_line(tenure)) } td { (command_line(curl)) } }
                 }

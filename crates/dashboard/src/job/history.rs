@@ -89,12 +89,12 @@ fn row(event: &Event, lifecycle: &Lifecycle) -> Markup {
     let (shown, is_cut) = pretty(facts.as_str(), FACTS_BYTES);
     html! {
         tr {
-            td.number { @match event.seq { Some(seq) => (seq), None => "note" } }
+            td.number data-label="Seq" { @match event.seq { Some(seq) => (seq), None => "note" } }
             td { (when(event.ts)) }
             th scope="row" { (event.name) br; code.quiet { (event.trigger) } }
             td { @if let Some(from) = &event.from { (state_of(lifecycle, from)) " → " } (state_of(lifecycle, &event.to)) }
-            td.number { (event.attempt) }
-            td { (event.actor) }
+            td.number data-label="Attempt" { (event.attempt) }
+            td data-label="Actor" { (event.actor) }
             td { @if let Some(cause) = &event.cause { (cut(cause.as_str(), 200)) } }
             td { details { summary { "facts" } pre tabindex="0" { (shown) @if is_cut { "\n…" } } } }
         }

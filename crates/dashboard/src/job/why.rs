@@ -44,7 +44,7 @@ fn clock_line(clock: &Clock, lifecycle: &Lifecycle) -> Markup {
 fn next(steps: &[NextStep], lifecycle: &Lifecycle) -> Markup {
     html! {
         h3 { "Possible transitions" }
-        (styled_table("close", "Possible transitions and who can trigger them", &["Trigger", "To", "By"], &html! {
+        (styled_table("close rows", "Possible transitions and who can trigger them", &["Trigger", "To", "By"], &html! {
             @for step in steps {
                 tr {
                     th scope="row" { code { (step.trigger) } }

@@ -4,6 +4,8 @@ use tenure_core::decide::CommandOutput;
 use tenure_core::job::CancelMode;
 use tenure_service::bulk::{ACTION_JOBS_MAX, Action, Answer, matching, split_copies, submit_each};
 
+use crate::form::confirmed;
+use crate::job::has_succeeded;
 use crate::jobs::filters::Filters;
 use crate::prelude::*;
 
@@ -35,6 +37,7 @@ fn confirmation(action: Action, filters: &Filters, matched: usize, is_more: bool
             @if is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
             div.row {
                 form.act method="post" action="/ui/jobs/actions" {
+                    (confirmed())
                     input type="hidden" name="scope" value="matching";
                     input type="hidden" name="action" value=(verb(action).to_lowercase());
                     @for (name, value) in filters.pairs() { input type="hidden" name=(name) value=(value); }
@@ -67,9 +70,19 @@ fn action(text: Option<&str>) -> Result<Action> {
 
 pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     let caller = &visitor.caller;
-    let action = action(form.take("action").as_deref())?;
-    if form.take("scope").as_deref() == Some("matching") {
-        caller.may(Right::Operate)?;
+    let action = action(form.get("action"))?;
+    let is_matching = form.get("scope") == Some("matching");
+    caller.may(if is_matching || action == Action::Delete { Right::Operate } else { Right::ManageJobs })?;
+    if let Some(text) = question(&visitor.dashboard, caller, action, &form).await? {
+        let to = form.get("back").unwrap_or("/ui/jobs");
+        let question = Question { tab: Tab::Jobs, text: &text, label: verb(action), back: to };
+        if let Some(page) = form.ask(&visitor, question).await? {
+            return Ok(page);
+        }
+    }
+    form.take("action");
+    form.take("scope");
+    if is_matching {
         let mut params = form.rest()?;
         let filters = Filters::read(&visitor.dashboard, caller, &mut params)?;
         params.done()?;
@@ -80,7 +93,6 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
         }
         return Ok(back(&filters.address("/ui/jobs", &[]), &message));
     }
-    caller.may(if action == Action::Delete { Right::Operate } else { Right::ManageJobs })?;
     let (selected, to) = (form.all("job"), form.take("back").unwrap_or_default());
     form.done()?;
     let message = if selected.is_empty() {
@@ -92,6 +104,27 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
         perform(&visitor.dashboard, caller, action, jobs, refused).await
     };
     Ok(back(&to, &message))
+}
+
+/// What is asked before an action: nothing for the retry of jobs that failed.
+async fn question(service: &Service, caller: &Caller, action: Action, form: &Form) -> Result<Option<String>> {
+    if form.get("scope") == Some("matching") {
+        return Ok(Some(format!("{} all matching jobs?", verb(action))));
+    }
+    let number = form.values("job").count();
+    let jobs = if number == 1 { "this job".to_owned() } else { format!("these {number} jobs") };
+    if number == 0 {
+        return Ok(None);
+    }
+    if action != Action::Retry {
+        return Ok(Some(format!("{} {jobs}?", verb(action))));
+    }
+    let mut succeeded = 0;
+    for id in form.values("job").filter_map(job_id).take(ACTION_JOBS_MAX) {
+        succeeded += usize::from(service.managed_job(caller, id).await.is_ok_and(|job| has_succeeded(&job)));
+    }
+    Ok((succeeded > 0)
+        .then(|| format!("Of {jobs}, {succeeded} succeeded. Do their work again, as new jobs?")))
 }
 
 /// The selected jobs that pass a check, and the problem of each of the others.

@@ -117,9 +117,9 @@ fn states(lifecycle: &Lifecycle, past: &Past) -> Markup {
                 @let now = past.now.get(name).copied().unwrap_or(0);
                 tr {
                     th scope="row" { a href=(jobs_in(&lifecycle.name, name)) { @match phase { Some(phase) => (state(name.as_str(), phase)), None => (name) } } }
-                    td.number { (number(then)) }
-                    td.number { (count(now)) }
-                    td.number { (change(then, now)) }
+                    td.number data-label="Then" { (number(then)) }
+                    td.number data-label="Now" { (count(now)) }
+                    td.number data-label="Change" { (change(then, now)) }
                 }
             }
         }))

@@ -140,19 +140,19 @@ impl Asked {
             html! {
                 tr {
                     th scope="row" { a href=(jobs_in(&self.lifecycle.name, &it.state)) { (state(it.state.as_str(), it.phase)) } " " span.quiet { "v" (it.version) } }
-                    td.number { (count(it.jobs)) }
-                    td { (it.phase.as_str()) }
-                    td { @match it.counterpart { Some(phase) => (phase.as_str()), None => span.quiet { "no such state" } } }
-                    td {
+                    td.number data-label="Jobs" { (count(it.jobs)) }
+                    td data-label="Role" { (it.phase.as_str()) }
+                    td data-label="New role" { @match it.counterpart { Some(phase) => (phase.as_str()), None => span.quiet { "no such state" } } }
+                    td data-label="Could continue?" {
                         @if it.reasons.is_empty() { span.state.succeeded { (icon::check()) "yes" } }
                         @else { ul.plain { @for reason in &it.reasons { li { (reason) } } } }
                     }
-                    td { @for id in &it.examples { (job_link(*id)) " " } }
+                    td data-label="Examples" { @for id in &it.examples { (job_link(*id)) " " } }
                 }
             }
         };
         let columns = ["State", "#Jobs", "Role", "New role", "Could continue?", "Examples"];
-        list(&live.states, ("No job of this lifecycle is live.", ""), "Live jobs by state", &columns, row)
+        rows(&live.states, ("No job of this lifecycle is live.", ""), "Live jobs by state", &columns, row)
     }
 }
 
@@ -191,15 +191,15 @@ fn results(new: &Lifecycle, histories: &Histories) -> Markup {
         html! {
             tr {
                 th scope="row" { (state(it.state.as_str(), Phase::Final(it.outcome))) }
-                td { @if it.differs() { (end(it)) } @else { span.quiet { "the same" } } @if it.early > 0 { " " span.quiet { (count(it.early)) " earlier" } } }
-                td.number { (count(it.jobs)) }
-                td { @for id in &it.examples { (job_link(*id)) " " } }
+                td data-label="Would have ended" { @if it.differs() { (end(it)) } @else { span.quiet { "the same" } } @if it.early > 0 { " " span.quiet { (count(it.early)) " earlier" } } }
+                td.number data-label="Jobs" { (count(it.jobs)) }
+                td data-label="Examples" { @for id in &it.examples { (job_link(*id)) " " } }
             }
         }
     };
     let columns = ["Ended", "Would have ended", "#Jobs", "Examples"];
     let none = ("No job of this lifecycle finished in this time.", "");
-    list(&histories.results, none, "Finished jobs by their end and their new end", &columns, row)
+    rows(&histories.results, none, "Finished jobs by their end and their new end", &columns, row)
 }
 
 fn obstacles(obstacles: &[ObstacleCount]) -> Markup {
@@ -207,8 +207,8 @@ fn obstacles(obstacles: &[ObstacleCount]) -> Markup {
         @for it in obstacles {
             tr {
                 th scope="row" { (it.obstacle) }
-                td.number { (count(it.jobs)) }
-                td { @for (id, seq) in &it.examples { (job_link(*id)) " event " (seq) " " } }
+                td.number data-label="Jobs" { (count(it.jobs)) }
+                td data-label="Examples" { @for (id, seq) in &it.examples { (job_link(*id)) " event " (seq) " " } }
             }
         }
     };

@@ -48,7 +48,7 @@ impl Page for OneSchedule {
             details.apart {
                 summary { "Irreversible actions" }
                 form.act method="post" action=(format!("{}/delete", address(&it.id))) {
-                    button.danger type="submit" disabled[lacks.is_some()] title=[lacks] data-ask="Delete this schedule? Its jobs stay." { "Delete schedule" }
+                    button.danger type="submit" disabled[lacks.is_some()] title=[lacks] data-ask=(super::DELETE) { "Delete schedule" }
                 }
             }
         })

@@ -1,21 +1,24 @@
 //! The page of one type: how its jobs ended and how long they waited and ran in a range of time, its errors, its slowest jobs, and
 //! its settings.
 
+use tenure_core::flow::TypeFlow;
 use tenure_core::id::TypeName;
 use tenure_core::job_type::JobType;
+use tenure_runtime::schema::SCHEMA_BYTES_MAX;
 use tenure_service::extract::Named;
 use tenure_service::listing;
 use tenure_service::workers::{self, Worker};
 use tenure_stats::snapshot::{ErrorNow, Percentiles, Snapshot, TypeNow};
 use tenure_stats::{Mark, span_percentiles};
 
-use super::{rate_in_colour, shown};
+use super::{rate_in_colour, run, shown};
 use crate::chart::sparkline;
 use crate::errors::group_address;
 use crate::figures::Change;
 use crate::history::{self, jobs_heading};
 use crate::map;
 use crate::prelude::*;
+use crate::pretty::pretty;
 use crate::time_range::RangeChoice;
 
 /// Finished jobs among which the slowest are looked for.
@@ -55,8 +58,10 @@ impl Page for TypePage {
             return Ok(nothing(&why, ""));
         }
         let marks = history::marks(service, &history).await?;
+        let (schema, flow) = (service.runtime().schema(&self.name), service.runtime().type_flow(&self.name));
         Ok(html! {
             (self.links())
+            @if declared.is_some() { (run::form(&self.name, schema.as_deref(), caller)) }
             (self.range.bar())
             div #figures .figures { (parts.keep("figures", self.figures(&now, &history))) }
             (self.charts(&history, &marks, parts))
@@ -66,7 +71,13 @@ impl Page for TypePage {
             }
             div.columns {
                 section { h2 { "Workers" } div #workers { (parts.keep("workers", workers_list(&workers, now.first().copied()))) } }
-                section { h2 { "Settings" } @if let Some(declared) = declared { (settings(declared, is_declared)) } }
+                section { h2 { "Settings" } @if let Some(declared) = declared { (settings(declared, is_declared, flow.as_ref())) } }
+            }
+            @if let Some(schema) = &schema {
+                section {
+                    h2 { "Schema of payloads" }
+                    pre tabindex="0" { (pretty(&schema.to_string(), SCHEMA_BYTES_MAX * 2).0) }
+                }
             }
         })
     }
@@ -172,7 +183,7 @@ impl TypePage {
     }
 
     async fn workers(&self, service: &Service) -> Result<Vec<(Worker, usize)>> {
-        let all = workers::list(service).await?.into_iter();
+        let all = workers::list_recent(service).await?.into_iter();
         let holds =
             |worker: &Worker| worker.holds.iter().filter(|job| job.spec.job_type == self.name).count();
         Ok(all
@@ -183,18 +194,17 @@ impl TypePage {
     }
 
     fn errors(&self, snapshot: &Snapshot) -> Markup {
-        let errors: Vec<&ErrorNow> =
-            snapshot.errors.iter().filter(|error| error.types.contains(&self.name)).collect();
+        let errors: Vec<&ErrorNow> = snapshot.errors_of(&self.name).collect();
         let row = |error: &&ErrorNow| {
             html! {
                 tr {
-                    th scope="row" { a href=(group_address(&error.code, &error.signature)) { code { (error.code) } } div.quiet.clip title=(error.message) { (error.message) } }
-                    td.number { (count(error.count)) " " (sparkline(&error.minutes, "failed")) }
-                    td { (when(error.last_at)) }
+                    th scope="row" { a href=(group_address(error, Some(&self.name))) { code { (error.code) } } div.quiet.clip title=(error.message) { (error.message) } }
+                    td.number data-label="Attempts" { (count(error.count)) " " (sparkline(&error.minutes, "failed")) }
+                    td data-label="Last" { (when(error.last_at)) }
                 }
             }
         };
-        list(
+        rows(
             &errors,
             ("No failed attempts.", ""),
             "Errors of this type",
@@ -205,7 +215,7 @@ impl TypePage {
 }
 
 fn percentiles(name: &str, it: &Percentiles) -> Markup {
-    html! { tr { th scope="row" { (name) } @for ms in [it.p50, it.p95, it.p99] { td.number { (shown(ms)) } } } }
+    html! { tr { th scope="row" { (name) } @for (label, ms) in [("p50", it.p50), ("p95", it.p95), ("p99", it.p99)] { td.number data-label=(label) { (shown(ms)) } } } }
 }
 
 fn slowest_table(slowest: &[(Millis, Arc<Job>)]) -> Markup {
@@ -213,14 +223,14 @@ fn slowest_table(slowest: &[(Millis, Arc<Job>)]) -> Markup {
         html! {
             tr {
                 th scope="row" { (job_link(job.id())) }
-                td.number { (span(*time)) }
+                td.number data-label="Run time" { (span(*time)) }
                 td { (state(job.state.as_str(), job.phase)) }
-                td { @if let Some(at) = job.times.completed_at { (when(at)) } }
+                td data-label="Finished" { @if let Some(at) = job.times.completed_at { (when(at)) } }
             }
         }
     };
     let columns = ["Job", "#Run time", "State", "Finished"];
-    list(slowest, ("No finished jobs.", ""), "The slowest of the newest finished jobs", &columns, row)
+    rows(slowest, ("No finished jobs.", ""), "The slowest of the newest finished jobs", &columns, row)
 }
 
 fn workers_list(workers: &[(Worker, usize)], now: Option<&TypeNow>) -> Markup {
@@ -234,7 +244,7 @@ fn workers_list(workers: &[(Worker, usize)], now: Option<&TypeNow>) -> Markup {
     }
 }
 
-fn settings(declared: &JobType, is_declared: bool) -> Markup {
+fn settings(declared: &JobType, is_declared: bool, flow: Option<&TypeFlow>) -> Markup {
     html! {
         @if !is_declared { p.hint { "The type is not declared: the settings are those of the catch-all " code { "*" } "." } }
         dl.pairs {
@@ -244,6 +254,13 @@ fn settings(declared: &JobType, is_declared: bool) -> Markup {
             dt { "Cost" } dd { (declared.cost) }
             dt { "Lease" } dd { (span(declared.policy.lease)) }
             dt { "Priority" } dd { (declared.priority) }
+            @if let Some(flow) = flow {
+                @if !flow.uses.is_empty() {
+                    dt { a href="/ui/resources" { "Resources" } }
+                    dd { @for demand in &flow.uses { div { (demand.resource) @if demand.units != 1 { ", " (count(demand.units)) " units" } } } }
+                }
+                @if let Some(sequence) = &flow.sequence { dt { "Sequence by" } dd { code { (sequence.key) } } }
+            }
         }
     }
 }

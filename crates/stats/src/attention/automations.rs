@@ -8,6 +8,9 @@ use crate::assemble::GRACE;
 use crate::prelude::*;
 use crate::snapshot::{NodeLife, NodeNow};
 
+/// How long a restart after a crash is reported.
+const RESTART_REPORTED: Millis = Millis::seconds(15 * 60);
+
 pub(super) fn all(automations: &[Automation], now: Timestamp) -> impl Iterator<Item = Attention> {
     automations.iter().filter_map(move |automation| match automation {
         Automation::Webhook(webhook) => of_webhook(webhook),
@@ -62,13 +65,28 @@ pub(super) fn slow_store(judged: &Judged<'_>) -> Option<Attention> {
     })
 }
 
-pub(super) fn nodes(nodes: &[NodeNow]) -> impl Iterator<Item = Attention> {
-    nodes.iter().filter(|node| node.life == NodeLife::Gone).map(|node| Attention {
-        what: AttentionKind::NodeGone,
-        severity: Severity::Critical,
-        text: format!("node {} stopped reporting", node.address),
-        since: Some(node.seen_at),
-        subject: Subject::System,
-        action: "Check the node",
+/// Nodes whose reports ended, unless one with the same address has started since.
+pub(super) fn nodes(nodes: &[NodeNow], now: Timestamp) -> impl Iterator<Item = Attention> {
+    nodes.iter().filter(|node| node.life == NodeLife::Gone).filter_map(move |node| {
+        let is_next = |other: &&NodeNow| {
+            other.life == NodeLife::Live
+                && other.address == node.address
+                && other.started_at > node.started_at
+        };
+        let next = nodes.iter().filter(is_next).min_by_key(|other| other.started_at);
+        let address = &node.address;
+        let (what, severity, text, since) = match next {
+            Some(next) if now > next.started_at && now - next.started_at > RESTART_REPORTED => return None,
+            Some(next) => {
+                let text = format!("node {address} crashed and restarted");
+                (AttentionKind::NodeRestarted, Severity::Warning, text, next.started_at)
+            }
+            None => {
+                let text = format!("node {address} stopped reporting");
+                (AttentionKind::NodeGone, Severity::Critical, text, node.seen_at)
+            }
+        };
+        let (subject, action) = (Subject::System, "Check the node");
+        Some(Attention { what, severity, text, since: Some(since), subject, action })
     })
 }

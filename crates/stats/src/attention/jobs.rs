@@ -1,4 +1,4 @@
-//! Rules about jobs: failing types, jobs that no worker claims, old jobs, dead letters, lost leases.
+//! Rules about jobs: failing types, jobs that no worker claims, old jobs, dead letters, lost leases, lost workers.
 
 use std::collections::BTreeSet;
 
@@ -14,6 +14,9 @@ use crate::snapshot::{Overlong, StateNow, TypeNow};
 const CRITICAL_PERCENT: f64 = 50.0;
 /// Minutes over which lost leases are counted.
 const LOST_MINUTES: usize = 10;
+
+/// The longest wait of a claim: a worker may be silent for so long.
+const CLAIM_WAIT_MAX: Millis = Millis::seconds(300);
 
 /// Types of whose jobs too many failed in the last hour.
 pub(super) fn failing_types(judged: &Judged<'_>) -> Vec<Attention> {
@@ -152,6 +155,33 @@ pub(super) fn lost_leases(judged: &Judged<'_>) -> Option<Attention> {
             number(lost, "lease")
         ),
         since: None,
+        subject: Subject::Workers,
+        action: "See the workers",
+    })
+}
+
+/// Workers that hold jobs and have been silent for longer than a claim or the renewal of a lease may take.
+pub(super) fn lost_workers(judged: &Judged<'_>) -> Option<Attention> {
+    let now = judged.inputs.live.now;
+    let mut lost = Vec::new();
+    for (worker, held) in &judged.inputs.held.holders {
+        let Some(seen_at) = judged.peers.workers.get(worker).copied() else { continue };
+        let expected = Millis(CLAIM_WAIT_MAX.0.max(held.lease.0 / 2) + GRACE.0);
+        if now > seen_at && now - seen_at > expected {
+            lost.push((seen_at, worker, held.jobs));
+        }
+    }
+    let (since, first, _) = *lost.iter().min()?;
+    let jobs = number(lost.iter().map(|(.., jobs)| jobs).sum(), "job");
+    let text = match lost.len() {
+        1 => format!("worker {first} is silent and holds {jobs}"),
+        many => format!("{many} workers are silent and hold {jobs}; the first is {first}"),
+    };
+    Some(Attention {
+        what: AttentionKind::LostWorker,
+        severity: Severity::Warning,
+        text,
+        since: Some(since),
         subject: Subject::Workers,
         action: "See the workers",
     })

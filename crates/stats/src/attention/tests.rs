@@ -1,15 +1,17 @@
 //! The rules, without waiting for the conditions.
 
+use tenure_core::flow::SequenceId;
 use tenure_core::job_type::JobType;
 use tenure_core::lifecycle::{Lifecycle, Outcome};
-use tenure_store::Gauges;
+use tenure_store::{Gauges, SequenceReport};
 
 use super::*;
 use crate::assemble::SnapshotInputs;
+use crate::clock_steps::ClockStep;
 use crate::counters::{Counted, QueueCounts, TransitionCount, TypeCounts};
 use crate::minute_ring::MinuteRing;
-use crate::read::{Held, Live, Sample};
-use crate::snapshot::{Pause, Percentiles};
+use crate::read::{Held, Holder, Live, PausedResource, Sample};
+use crate::snapshot::{NodeLife, Pause, Percentiles};
 
 const NOW: Timestamp = Timestamp(1_000_000_000);
 
@@ -23,6 +25,7 @@ struct Fixture {
     peers: Peers,
     thresholds: AttentionThresholds,
     commit_us: Percentiles,
+    nodes: Vec<NodeNow>,
     idle: usize,
 }
 
@@ -48,6 +51,7 @@ impl Fixture {
             peers: Peers::default(),
             thresholds: AttentionThresholds::default(),
             commit_us: Percentiles::default(),
+            nodes: Vec::new(),
             idle: 1,
         }
     }
@@ -86,7 +90,7 @@ impl Fixture {
             failures: &inputs.failures(),
             queues: &queues,
             trends: &trends,
-            nodes: &[],
+            nodes: &self.nodes,
             peers: &self.peers,
             store: &store,
         };
@@ -198,4 +202,100 @@ fn slow_commits_and_lost_leases_are_reported() {
     let types = fixture.counted.lifecycles.entry("distributed".into()).or_default();
     types.insert("a".into(), TypeCounts { steps, ..TypeCounts::default() });
     assert_eq!(fixture.kinds(), [AttentionKind::LostLeases, AttentionKind::SlowStore]);
+}
+
+fn node(address: &str, life: NodeLife, started: i64, seen: i64) -> NodeNow {
+    NodeNow {
+        id: format!("{address}-{started}").as_str().into(),
+        address: address.to_owned(),
+        version: "1".to_owned(),
+        started_at: Timestamp(NOW.0 - started),
+        seen_at: Timestamp(NOW.0 - seen),
+        own: false,
+        life,
+    }
+}
+
+#[test]
+fn a_node_that_was_started_again_is_a_warning_for_a_quarter_of_an_hour() {
+    const MINUTE: i64 = 60_000;
+    let found = |nodes: Vec<NodeNow>| {
+        let found = Fixture { nodes, ..Fixture::queued_for(0) }.found();
+        found.into_iter().map(|found| (found.what, found.severity, found.text)).collect::<Vec<_>>()
+    };
+    let gone = || node("a:1", NodeLife::Gone, 50 * MINUTE, 16 * MINUTE);
+    let stopped = |kind, severity, text: &str| [(kind, severity, text.to_owned())];
+    let missing = stopped(AttentionKind::NodeGone, Severity::Critical, "node a:1 stopped reporting");
+    assert_eq!(found(vec![gone()]), missing);
+    assert_eq!(found(vec![gone(), node("b:1", NodeLife::Live, MINUTE, 0)]), missing, "another node");
+    assert_eq!(found(vec![gone(), node("a:1", NodeLife::Live, 60 * MINUTE, 0)]), missing, "an earlier start");
+    assert_eq!(found(vec![gone(), node("a:1", NodeLife::Stopped, MINUTE, 0)]), missing, "it stopped again");
+    let again = stopped(AttentionKind::NodeRestarted, Severity::Warning, "node a:1 crashed and restarted");
+    assert_eq!(found(vec![gone(), node("a:1", NodeLife::Live, 15 * MINUTE, 0)]), again);
+    assert_eq!(found(vec![gone(), node("a:1", NodeLife::Live, 15 * MINUTE + 1, 0)]), []);
+}
+
+#[test]
+fn halted_sequences_are_critical() {
+    let halted = |key: &str, ago: i64| SequenceReport {
+        id: SequenceId { job_type: "mail".into(), key: key.into() },
+        waiting: 2,
+        first: None,
+        halted: Some((JobId::new(0, 0), Timestamp(NOW.0 - ago))),
+    };
+    let mut fixture = Fixture::queued_for(0);
+    fixture.peers.halted = vec![halted("ada", 1000)];
+    let found = fixture.found();
+    assert_eq!(
+        found[0].text,
+        "the sequence ada of type mail is halted by a failed job, with 2 unfinished jobs"
+    );
+    assert_eq!((found[0].severity, &found[0].subject), (Severity::Critical, &Subject::Resources));
+    fixture.peers.halted.push(halted("bob", 2000));
+    let found = fixture.found();
+    let text = "2 sequences are halted by failed jobs, with 4 unfinished jobs; the first is bob of type mail";
+    assert_eq!((found[0].text.as_str(), found[0].since), (text, Some(Timestamp(NOW.0 - 2000))));
+}
+
+#[test]
+fn a_resource_that_is_paused_for_long_is_reported() {
+    let limit = AttentionThresholds::default().pause.0 as i64;
+    let paused = |ago: i64| {
+        let pause =
+            tenure_core::flow::Pause { until: None, by: "operator:ops".into(), at: Timestamp(NOW.0 - ago) };
+        let mut fixture = Fixture::queued_for(0);
+        fixture.peers.paused_resources = vec![PausedResource { name: "relay[ada]".to_owned(), pause }];
+        fixture.found()
+    };
+    let found = paused(limit + 1);
+    assert_eq!(found[0].text, "resource relay[ada] is paused by operator:ops");
+    assert_eq!((found[0].what, &found[0].subject), (AttentionKind::PausedResource, &Subject::Resources));
+    assert_eq!(paused(limit), []);
+}
+
+#[test]
+fn a_silent_worker_with_jobs_is_reported() {
+    let silent = |lease: u64, silence: i64| {
+        let mut fixture = Fixture::queued_for(0);
+        fixture.held.holders.insert("w1".into(), Holder { jobs: 3, lease: Millis(lease) });
+        fixture.peers.workers.insert("w1".into(), Timestamp(NOW.0 - silence));
+        fixture.peers.workers.insert("w2".into(), Timestamp(0));
+        fixture.found()
+    };
+    let found = silent(60_000, 360_001);
+    assert_eq!((found[0].text.as_str(), found.len()), ("worker w1 is silent and holds 3 jobs", 1));
+    assert_eq!(silent(60_000, 360_000), [], "its claim may wait");
+    assert_eq!(silent(3_600_000, 1_860_000), [], "its lease is long");
+    assert_eq!(silent(3_600_000, 1_860_001)[0].what, AttentionKind::LostWorker);
+}
+
+#[test]
+fn a_step_of_the_clock_is_reported_for_an_hour() {
+    let step = |ago: i64| {
+        let mut fixture = Fixture::queued_for(0);
+        fixture.peers.clock_step = Some(ClockStep { at: Timestamp(NOW.0 - ago), by: Millis(120_000) });
+        fixture.kinds()
+    };
+    assert_eq!(step(3_600_000), [AttentionKind::ClockStep]);
+    assert_eq!(step(3_600_001), []);
 }

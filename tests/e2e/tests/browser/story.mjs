@@ -4,7 +4,7 @@
 // the console, a violation of the content security policy, an exception or a request to another host, unless the story
 // expects it.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -204,11 +204,17 @@ export function tooWide(page) {
   });
 }
 
+let axe;
+
 /** Violations of WCAG 2, levels A and AA. */
 export async function inaccessible(page) {
   // Through the debugger, to which the content security policy does not apply.
-  await page.evaluate(require("node:fs").readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
+  axe ??= readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   const options = {
+    // Only violations are reported; preloading is for a rule about the orientation, which needs foreign style sheets.
+    resultTypes: ["violations"],
+    preload: false,
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
     // A state on a map is labelled by a sentence; the rule wants its visible text.
     rules: { "label-content-name-mismatch": { enabled: false } },

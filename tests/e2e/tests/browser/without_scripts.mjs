@@ -40,8 +40,30 @@ await story(async (test) => {
   await main.getByText("the lighthouse is dark").first().waitFor();
   await main.getByLabel("Comment").fill("more polite, please");
   await main.getByRole("button", { name: "Decline" }).click();
+  // Without scripts a page asks before what cannot be undone, and keeps what was filled in.
+  await main.getByText("The job becomes rejected, which is final.").waitFor();
+  await main.getByRole("link", { name: "Go back" }).click();
+  assert.equal((await api().get(`/api/jobs/${review.id}`)).state, "in_review");
+  await main.getByLabel("Comment").fill("more polite, please");
+  await main.getByRole("button", { name: "Decline" }).click();
+  await main.getByRole("heading", { name: "Are you sure?" }).waitFor();
+  await main.getByRole("button", { name: "Decline" }).click();
   await main.getByText("more polite, please").first().waitFor({ state: "attached" });
   assert.equal((await api().get(`/api/jobs/${review.id}`)).state, "rejected");
+
+  // So do bulk actions, and the retry of a job that has succeeded.
+  await page.goto(`${test.url}/ui/jobs?state=succeeded&lifecycle=distributed`);
+  const before = (await api().get("/api/jobs?limit=500")).jobs.length;
+  await main.locator("tbody tr").first().getByRole("checkbox").check();
+  await main.getByRole("button", { name: /^Delete selected/ }).click();
+  await main.getByText("Delete this job?").waitFor();
+  await main.getByRole("link", { name: "Go back" }).click();
+  await main.locator("tbody tr").first().getByRole("checkbox").check();
+  await main.getByRole("button", { name: /^Retry selected/ }).click();
+  await main.getByText("Of this job, 1 succeeded.").waitFor();
+  assert.equal((await api().get("/api/jobs?limit=500")).jobs.length, before);
+  await main.getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("status").filter({ hasText: "Retried 1 of 1." }).waitFor();
 
   // The audit log shows who did it.
   await page.getByRole("link", { name: /^Audit/ }).click();

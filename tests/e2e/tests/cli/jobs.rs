@@ -93,7 +93,8 @@ fn a_unique_prefix_of_an_id_is_enough() {
     let ids: Vec<String> = (0..3).map(|_| server.create(&["hello"])).collect();
     let mut prefixes = (8..36).map(|length| &ids[0][..length]).filter(|text| !text.ends_with('-'));
     let shortest = prefixes.find(|text| ids[1..].iter().all(|id| !id.starts_with(text))).unwrap();
-    for text in [shortest, &shortest.to_uppercase(), &ids[0], &ids[0].replace('-', "")] {
+    let short = format!("{}…{}", &ids[0][..8], &ids[0][32..]);
+    for text in [shortest, &shortest.to_uppercase(), &ids[0], &ids[0].replace('-', ""), &short] {
         assert_eq!(server.job(text)["id"], json!(ids[0]), "{text}");
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::lifecycle::BUILT_IN;
+use tenure_core::statistics::{PeriodCounts, Series};
 use tenure_e2e::*;
 
 fn config(attempts: u32) -> String {
@@ -52,6 +53,33 @@ fn a_new_version_of_a_lifecycle_is_recorded() {
         assert_fields(&found[0], json!({ "reason": "distributed v2", "actor": "runtime" }));
         assert!(page(&server, "/ui/changes").await.contains("distributed v2"));
     });
+}
+
+#[tokio::test]
+async fn many_jobs_are_compared_by_the_statistics() {
+    for store in Store::ALL {
+        let setup = Setup::new(store).await;
+        let minute = |minutes_ago: i64| {
+            let failed = if minutes_ago < 12 { 250 } else { 0 };
+            let mut counts = PeriodCounts {
+                created: 1000,
+                finished: 1000,
+                succeeded: 1000 - failed,
+                failed_jobs: failed,
+                ..PeriodCounts::default()
+            };
+            counts.wait.count(40, 1000);
+            PastMinute { minutes_ago, counts: vec![(Series::Type("mail".into()), counts)] }
+        };
+        setup.add_past((2..30).map(minute).collect()).await;
+        setup.add_past_action(12, "pause", "bulk").await;
+        let server = setup.config("[types.mail]\nlifecycle = \"distributed\"\n").start().await;
+        let paused = lines(&server, "pause").await.remove(0);
+        let shown = page(&server, &format!("/ui/changes?change=audit-{}&window=10m", paused["id"])).await;
+        for piece in ["Counted in periods of 1 m", "10,000 → 10,000", "↑ 0.0 % → 25.0 %"] {
+            assert!(shown.contains(piece), "{piece} is not in {shown}");
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod job;
 mod jobs;
 mod sessions;
 mod time_ranges;
+mod types;
 mod users;
 
 use std::collections::BTreeMap;
@@ -34,10 +35,15 @@ async fn shown(server: &Server, path: &str) -> String {
     reply.text
 }
 
-/// A form like a browser sends it from a page of this server.
+/// A form like a browser with scripts sends it from a page of this server, after a question.
 fn form(server: &Server, path: &str, fields: &str) -> Request {
+    plain_form(server, path, &format!("{fields}&confirmed=yes"))
+}
+
+/// A form like a browser without scripts sends it.
+fn plain_form(server: &Server, path: &str, fields: &str) -> Request {
     let request = server.request("POST", path).header("origin", server.url()).header("accept", "text/html");
-    request.header("content-type", "application/x-www-form-urlencoded").bytes(fields)
+    request.header("content-type", "application/x-www-form-urlencoded").bytes(fields.to_owned())
 }
 
 /// Sends a form.

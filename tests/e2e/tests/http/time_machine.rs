@@ -12,8 +12,8 @@ async fn page(server: &Server, at: &str) -> Reply {
 fn row<'p>(page: &'p str, state: &str) -> Vec<&'p str> {
     let (_, rows) = page.split_once("Unfinished jobs by state, then and now").expect("there is a table");
     let (_, rest) = rows.split_once(&format!("state={state}\"")).expect("the state has a row");
-    let cells = rest.split("</tr>").next().unwrap().split("<td class=\"number\">").skip(1);
-    cells.map(|cell| cell.split('<').next().unwrap()).collect()
+    let cells = rest.split("</tr>").next().unwrap().split("<td class=\"number\"").skip(1);
+    cells.map(|cell| cell.split_once('>').unwrap().1.split('<').next().unwrap()).collect()
 }
 
 #[test]

@@ -69,6 +69,52 @@ fn errors_are_grouped_by_code_and_normalised_message() {
 }
 
 #[test]
+fn the_errors_of_a_type_and_their_redrive_leave_out_other_types() {
+    on_both_stores_without_redirects(async |server| {
+        for job_type in ["a", "a", "b"] {
+            let slow = json!({ "code": "E1", "message": "slow" });
+            crate::dead_letters::create_dead(&server, json!({ "type": job_type }), slow).await;
+        }
+        let counts = "0 failed jobs, 1 dead letter and 1 failed attempt of";
+        let is_there = async || ask(&server, "/ui/errors?type=b").await.text.contains(counts);
+        eventually("the page counts the jobs of the type", is_there).await;
+        let page = shown(&server, "/ui/errors?type=b").await;
+        assert_contains(&page, &["/ui/errors?code=E1&amp;message=slow&amp;type=b\""]);
+        let page = shown(&server, "/ui/errors?code=E1&message=slow&type=b").await;
+        assert_contains(&page, &["1 dead letter.", "q=error%3AE1%20type%3Ab"]);
+        assert_contains(
+            &page,
+            &["/ui/errors/actions?code=E1&amp;message=slow&amp;type=b&amp;action=redrive"],
+        );
+        let confirm = "/ui/errors/actions?code=E1&message=slow&type=b&action=redrive";
+        let page = shown(&server, confirm).await;
+        assert_contains(
+            &page,
+            &["1 dead letter", "E1: slow, in jobs of type b", "name=\"type\" value=\"b\""],
+        );
+        let fields =
+            [("code", "E1"), ("message", "slow"), ("type", "b"), ("action", "redrive"), ("settle", "yes")];
+        let reply = send(&server, "/ui/errors/actions", &fields).await;
+        assert_eq!(said(&reply), "Redrove 1 of 1, and dismissed them.");
+        assert_eq!(open(&server).await, 2, "those of the other type");
+    });
+}
+
+#[tokio::test]
+async fn the_errors_of_a_type_include_dead_letters_of_old_jobs() {
+    let server = Server::sqlite().await;
+    create_dead(&server, json!({ "code": "E1", "message": "old" })).await;
+    for _ in 0..11 {
+        let jobs = vec![json!({ "type": "b" }); 1000];
+        server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
+    }
+    // The dead job is no longer among the newest 10,000.
+    assert_contains(&shown(&server, "/ui/errors?type=a").await, &["1 dead letter", "<code>E1</code>"]);
+    let page = shown(&server, "/ui/errors?type=b").await;
+    assert_contains(&page, &["No errors: no failed jobs among the newest 10,000 jobs"]);
+}
+
+#[test]
 fn the_former_addresses_of_dead_letters_lead_to_the_errors() {
     on_both_stores_without_redirects(async |server| {
         let pairs = [

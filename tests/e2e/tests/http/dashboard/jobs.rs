@@ -189,6 +189,31 @@ fn rows_keep_their_place_while_their_cells_change() {
 }
 
 #[test]
+fn rows_of_a_query_that_looks_into_payloads_are_live() {
+    on_both_stores_without_redirects(async |server| {
+        let wanted = json!({ "type": "a", "payload": { "k": "x" } });
+        let first = server.create(wanted.clone()).await;
+        let others = vec![json!({ "type": "b" }); 300];
+        server.post_ok("/api/jobs/batch", &json!({ "jobs": others })).await;
+        let last = server.create(wanted.clone()).await;
+        let page = shown(&server, "/ui/jobs?q=payload.k%3Ax").await;
+        assert_eq!(row_count(&page), 2);
+        let mut look = Look::at(&server, &page).await;
+        for job in [&first, &last] {
+            look.until(&cell('s', job), contains("queued")).await;
+        }
+        server.call_ok(&first, "cancel", &json!({})).await;
+        look.until(&cell('s', &first), contains("cancelled")).await;
+        server.create(wanted).await;
+        look.until("newer", contains("1 newer")).await;
+        // More newer jobs than one rendering examines, none of which match.
+        let others = vec![json!({ "type": "b" }); 600];
+        server.post_ok("/api/jobs/batch", &json!({ "jobs": others })).await;
+        look.until("newer", contains("Newer jobs may match")).await;
+    });
+}
+
+#[test]
 fn selected_jobs_are_cancelled_or_retried() {
     on_both_stores_without_redirects(async |server| {
         let finished = server.create_finished(json!({ "type": "a" })).await;
@@ -288,14 +313,23 @@ fn the_search_finds_jobs() {
             assert_eq!(reply.status, 303, "{query}: {}", reply.text);
             reply.header("location").unwrap().to_owned()
         };
-        let page = format!("/ui/jobs/{}", id(&job));
-        assert_eq!(leads_to(id(&job)).await, page);
-        assert_eq!(leads_to(&id(&job).replace('-', "").to_uppercase()).await, page);
-        assert_eq!(leads_to(&id(&job)[..18]).await, page);
+        let page_of_job = format!("/ui/jobs/{}", id(&job));
+        assert_eq!(leads_to(id(&job)).await, page_of_job);
+        assert_eq!(leads_to(&id(&job).replace('-', "").to_uppercase()).await, page_of_job);
+        assert_eq!(leads_to(&id(&job)[..18]).await, page_of_job);
         assert_eq!(leads_to(" state:failed  user:a&b ").await, "/ui/jobs?q=state%3Afailed%20%20user%3Aa%26b");
         server.create(json!({ "type": "b" })).await;
         let page = shown(&server, &format!("/ui/search?q={}", &id(&job)[..6])).await;
         assert_contains(&page, &["2 jobs have ids that begin with"]);
+        // The short form of a page finds its job among many of the same minute.
+        let more = vec![json!({ "type": "c" }); 600];
+        server.post_ok("/api/jobs/batch", &json!({ "jobs": more })).await;
+        let short = format!("{}…{}", &id(&job)[..8], &id(&job)[32..]);
+        let url = Url::parse_with_params("http://search/ui/search", [("q", short)]).unwrap();
+        let reply = ask(&server, &format!("/ui/search?{}", url.query().unwrap())).await;
+        // By chance another job has the same short form.
+        let found = reply.header("location").unwrap_or(&reply.text);
+        assert!(found.contains(&page_of_job), "{found}");
         for query in ["", "hello", "colour%3Ared", "ffff", "%3Cb%3E"] {
             let page = shown(&server, &format!("/ui/search?q={query}")).await;
             assert!(page.contains("Search syntax") && !page.contains("<b>"), "{query}: {page}");

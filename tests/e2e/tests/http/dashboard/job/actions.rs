@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_e2e::{id, on_both_stores, on_both_stores_with_files};
 
-use super::super::ask;
+use super::super::{ask, plain_form};
 use super::{SCREENED, acts, assert_contains, assert_lacks, form, inside, open_page, page, press};
 use crate::jobs::REVIEW_FILES;
 use crate::roles::create_keys;
@@ -70,6 +70,60 @@ fn allowed_actions_are_done_and_others_refused() {
         let gone = ask(&server, &page(&unknown, "")).await;
         assert_eq!(gone.status, 404);
         assert_contains(&gone.text, &["It never existed", "retention has ended"]);
+    });
+}
+
+#[test]
+fn an_irreversible_action_asks_first_without_scripts() {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
+        let done = server.create_finished(json!({ "type": "a" })).await;
+        let waiting = server.create_claimed(json!({ "type": "review" })).await;
+        server.succeed(&waiting).await;
+        let claimed = server.create_claimed(json!({ "type": "a", "user_id": "ada" })).await;
+        let hook = json!({ "id": "h", "url": "http://127.0.0.1:9/" });
+        server.post("/api/webhooks", &hook).await.expect(201);
+        let bulk = |action: &str| format!("action={action}&job={}&back=/ui/jobs?type%3Da", id(&done));
+        let actions = [
+            (page(&done, "/retry"), String::new(), "The job has succeeded."),
+            (page(&done, "/delete"), "reason=x".to_owned(), "Delete this job with its events"),
+            (page(&claimed, "/cancel-hard"), String::new(), "Its worker loses the lease at once"),
+            (page(&claimed, "/dead-letter"), "reason_code=timeout".to_owned(), "into a dead letter?"),
+            (
+                page(&waiting, "/signals/decline"),
+                "comment=no".to_owned(),
+                "The job becomes rejected, which is final.",
+            ),
+            ("/ui/jobs/actions".to_owned(), bulk("delete"), "Delete this job?"),
+            ("/ui/jobs/actions".to_owned(), bulk("retry"), "Of this job, 1 succeeded."),
+            (
+                "/ui/jobs/actions".to_owned(),
+                "scope=matching&action=cancel".to_owned(),
+                "Cancel all matching jobs?",
+            ),
+            ("/ui/accounts/ada/erase".to_owned(), "reason=x".to_owned(), "Erase this user?"),
+            ("/ui/webhooks/h/replay".to_owned(), "since=1h".to_owned(), "Send these events again?"),
+            ("/ui/webhooks/h/delete".to_owned(), String::new(), "Delete this webhook?"),
+        ];
+        let before = server.list("limit=500").await;
+        for (path, fields, question) in actions {
+            let asked = plain_form(&server, &path, &fields).send().await;
+            assert_eq!(asked.status, 200, "{path}: {}", asked.text);
+            assert_contains(&asked.text, &[question, "Are you sure?", "name=\"confirmed\" value=\"yes\""]);
+            assert_contains(&asked.text, &[&format!("action=\"{path}\""), "Go back"]);
+            for field in fields.split('&').filter(|field| !field.is_empty()) {
+                let name = field.split('=').next().unwrap();
+                assert_contains(&asked.text, &[&format!("type=\"hidden\" name=\"{name}\"")]);
+            }
+        }
+        assert_eq!(server.list("limit=500").await, before, "nothing was done");
+        assert_eq!(server.rows("/api/webhooks").await.len(), 1);
+        // Asked and confirmed, it is done; a retry of a job that failed needs no question.
+        let text = press(&server, &waiting, "/signals/decline", "comment=no").await.text;
+        assert_contains(&text, &["finished: rejected"]);
+        let cancelled = server.create(json!({ "type": "a" })).await;
+        press(&server, &cancelled, "/cancel", "").await;
+        assert_eq!(plain_form(&server, &page(&cancelled, "/retry"), "").send().await.status, 200);
+        assert_eq!(server.list(&format!("retry_of={}", id(&cancelled))).await.len(), 1);
     });
 }
 
