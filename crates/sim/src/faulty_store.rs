@@ -70,7 +70,7 @@ impl Backend for FaultyStore {
         Box::pin(async move {
             let answer = self.connected()?.read(query).await?;
             if let QueryAnswer::Due(due) = &answer {
-                *self.swept() = due.iter().copied().collect();
+                *self.swept() = due.jobs.iter().copied().collect();
             }
             Ok(answer)
         })
