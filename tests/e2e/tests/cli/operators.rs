@@ -1,8 +1,12 @@
 //! `tenure dead`, `queue`, `worker`, `account` and `key`.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
+use tenure_e2e::cli::expect_exit;
 use tenure_e2e::{assert_fields, rows};
 
+use crate::fake_server::FakeServer;
 use crate::start_server;
 
 #[test]
@@ -35,6 +39,28 @@ fn dead_letters_are_listed_redriven_and_dismissed() {
     let alive = server.create(&["hello"]);
     server.run_expecting(5, &["dead", "get", &alive]);
     server.run_expecting(6, &["dead", "redrive", &alive]);
+}
+
+#[test]
+fn a_redrive_of_more_than_one_call_continues_at_the_cursor() {
+    let results = |ids: &[&str]| -> Vec<Value> {
+        ids.iter().map(|id| json!({ "job_id": "dead", "ok": { "id": id } })).collect()
+    };
+    let refused = json!({ "job_id": "dead", "error": { "code": "unknown_type", "status": 422 } });
+    let last = [results(&["c"]), vec![refused]].concat();
+    let server = FakeServer::answers(vec![
+        json!({ "redriven": 2, "results": results(&["a", "b"]), "next_cursor": "next" }),
+        json!({ "redriven": 1, "results": last, "next_cursor": null }),
+    ]);
+    let begun = Instant::now();
+    let arguments = ["dead", "redrive", "--all", "--type", "index", "--max-per-second", "10"];
+    let (stdout, stderr) = expect_exit(server.run(&arguments), 6, arguments);
+    assert_eq!(stdout, "a\nb\nc\n");
+    assert!(stderr.ends_with("3 redriven, 1 refused\n"), "{stderr}");
+    assert!(begun.elapsed() >= Duration::from_millis(200), "two jobs of the first call take 200 ms");
+    let [first, second] = &server.requests()[..] else { panic!("two calls: {:?}", server.requests()) };
+    assert_eq!((&first.body["cursor"], &second.body["cursor"]), (&Value::Null, &json!("next")));
+    assert_eq!(first.body["filter"], second.body["filter"]);
 }
 
 #[test]
