@@ -243,7 +243,7 @@ impl Cluster {
                 },
                 Request::AddSchedule(id, plan) => runtime.add_schedule(OPERATOR.into(), id, *plan).await,
                 Request::ResumeSchedule(id) => match find_schedule(&runtime, &id).await {
-                    Ok(Some(schedule)) => runtime.resume_schedule(OPERATOR.into(), &schedule).await,
+                    Ok(Some(schedule)) => runtime.resume_schedule(OPERATOR.into(), &schedule, None).await,
                     Ok(None) => Ok(Err(Refusal::NotFound { what: "schedule", name: id.to_string() })),
                     Err(error) => Err(error.into()),
                 },

@@ -7,7 +7,7 @@ use crate::command::{Command, CommandEnvelope};
 use crate::command_origin::CommandOrigin;
 use crate::credit::Account;
 use crate::decide::lease::Presented;
-use crate::decide::{CommandOutput, DecisionContext, clock, heartbeat, key};
+use crate::decide::{CommandOutput, DecisionContext, clock, heartbeat, key, schedule, webhook};
 use crate::id::{Fence, JobId, WorkerId};
 use crate::job::{EndedLease, Job, LeaseEnd};
 use crate::lifecycle::{Idempotency, Trigger};
@@ -56,8 +56,16 @@ fn again(
         }
         Command::Log(log) => Ok(CommandOutput::Logged(context.job(log.job)?.output.log_count)),
         // The job of a deletion is gone.
-        Command::PauseQueue { .. } | Command::KeyRequest { .. } | Command::Delete { .. } => {
-            Ok(CommandOutput::Nothing)
+        Command::PauseQueue { .. }
+        | Command::ChangeResource { .. }
+        | Command::ResumeSequence(_)
+        | Command::KeyRequest { .. }
+        | Command::Delete { .. } => Ok(CommandOutput::Nothing),
+        Command::ChangeSchedule { id, .. } => {
+            Ok(CommandOutput::automation(schedule::find(context, id)?, true))
+        }
+        Command::ChangeWebhook { id, .. } => {
+            Ok(CommandOutput::automation(webhook::find(context, id)?, true))
         }
         Command::RotateKey(rotate) => {
             let key = context.set.api_keys.get(&rotate.id).cloned();
