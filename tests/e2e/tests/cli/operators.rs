@@ -59,6 +59,7 @@ fn a_redrive_of_more_than_one_call_continues_at_the_cursor() {
     assert!(stderr.ends_with("3 redriven, 1 refused\n"), "{stderr}");
     assert!(begun.elapsed() >= Duration::from_millis(200), "two jobs of the first call take 200 ms");
     let [first, second] = &server.requests()[..] else { panic!("two calls: {:?}", server.requests()) };
+    assert_eq!(first.target, "POST /api/dead-letters/redrive");
     assert_eq!((&first.body["cursor"], &second.body["cursor"]), (&Value::Null, &json!("next")));
     assert_eq!(first.body["filter"], second.body["filter"]);
 }
@@ -92,6 +93,24 @@ fn accounts_are_granted_credits() {
     let wide = server.run_ok(&["account", "get", "ada", "-o", "wide"]);
     assert!(wide.contains("invoice 17") && wide.contains(&id), "{wide}");
     assert_eq!(server.run_ok(&["account", "get", "ada", "-o", "name"]), "ada\n");
+}
+
+#[test]
+fn the_whole_ledger_is_shown() {
+    let page = |reasons: &[&str], next: Option<&str>| {
+        let line =
+            |reason: &&str| json!({ "id": 1, "ts": "", "kind": "grant", "amount": 1, "reason": reason });
+        let ledger: Vec<Value> = reasons.iter().map(line).collect();
+        json!({ "granted": 3, "reserved": 0, "spent": 0, "available": 3, "ledger": ledger, "next_cursor": next })
+    };
+    let server = FakeServer::answers(vec![page(&["first", "second"], Some("2")), page(&["third"], None)]);
+    let arguments = ["account", "get", "ada", "-o", "wide"];
+    let (stdout, _) = expect_exit(server.run(&arguments), 0, arguments);
+    let lines: Vec<&str> = stdout.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    assert!(lines.ends_with(&["REASON", "first", "second", "third"]), "{stdout}");
+    let targets: Vec<String> = server.requests().into_iter().map(|request| request.target).collect();
+    let path = "GET /api/accounts/ada/credits";
+    assert_eq!(targets, [format!("{path}?limit=500"), format!("{path}?limit=500&cursor=2")]);
 }
 
 #[test]
