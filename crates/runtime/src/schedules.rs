@@ -149,7 +149,11 @@ impl Inner {
     fn check(&self, plan: &Plan, now: Timestamp) -> Result<Timestamp, Refusal> {
         let next_at = next(plan, now)?;
         let id = self.ids.next(now, (self.options.random)());
-        match admission::admit(&self.active(), &self.flow(), new_job(plan), id, now) {
+        let active = self.active();
+        if let Some(job_type) = active.catalog.job_type(plan.job.job_type.as_str()) {
+            admission::check_size(&plan.job.payload, job_type)?;
+        }
+        match admission::admit(&active, &self.flow(), new_job(plan), id, now) {
             Ok(_) | Err(Refusal::GuardRejected { .. }) => Ok(next_at),
             Err(Refusal::ValidationFailed(flaws)) => {
                 let inside =

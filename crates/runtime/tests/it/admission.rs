@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tenure_core::flow::{Among, OnConflict, Unique};
+use tenure_runtime::UniqueDefinition;
 
 use crate::fixture::{START, a_job, created, pass, submitted, with};
 use crate::prelude::*;
@@ -69,6 +71,33 @@ async fn a_given_key_finds_its_job_and_refuses_another_body() {
     assert_eq!(code(&runtime, order(r#"{"a":1,"b":2}"#)).await, "created");
     assert_eq!(code(&runtime, order(r#"{"b":2,"a":1}"#)).await, "found");
     assert_eq!(code(&runtime, order(r#"{"a":1}"#)).await, "idempotency_mismatch");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeat_is_answered_with_its_job_whatever_the_size_limit_is_now() {
+    let limited = |max: usize| {
+        let draft = TypeDefinition { payload_bytes_max: Some(max), ..TypeDefinition::new("draft", "so1") };
+        let unique = |on_conflict| {
+            let rule = Unique { among: Among::Waiting, on_conflict };
+            Some(UniqueDefinition { key: "type".to_owned(), rule })
+        };
+        let named = |name: &str| TypeDefinition { name: name.to_owned(), ..draft.clone() };
+        let returned = TypeDefinition { unique: unique(OnConflict::Return), ..named("returned") };
+        let replaced = TypeDefinition { unique: unique(OnConflict::Replace), ..named("replaced") };
+        let types = vec![draft, returned, replaced];
+        Definitions { lifecycles: Lifecycle::built_in(), types, ..Definitions::default() }
+    };
+    let (runtime, _) = with(limited(100), Options::default()).await;
+    let new = |job_type: &str| NewJob::new(job_type, Json::parse(r#"{"text":"longer"}"#).unwrap());
+    for first in [new("draft").keyed("k1"), new("returned"), new("replaced")] {
+        assert_eq!(code(&runtime, first).await, "created");
+    }
+    runtime.redefine(limited(5)).await.unwrap();
+    assert_eq!(code(&runtime, new("draft").keyed("k1")).await, "found");
+    assert_eq!(code(&runtime, new("returned")).await, "found");
+    for refused in [new("draft"), new("draft").keyed("k2"), new("replaced")] {
+        assert_eq!(code(&runtime, refused).await, "too_large");
+    }
 }
 
 /// Makes a type invalid.
