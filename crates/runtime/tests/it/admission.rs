@@ -76,7 +76,7 @@ async fn a_given_key_finds_its_job_and_refuses_another_body() {
 #[tokio::test(start_paused = true)]
 async fn a_repeat_is_answered_with_its_job_whatever_the_size_limit_is_now() {
     let limited = |max: usize| {
-        let draft = TypeDefinition { payload_bytes_max: Some(max), ..TypeDefinition::new("draft", "so1") };
+        let draft = TypeDefinition { payload_bytes_max: Some(max), ..TypeDefinition::new("draft", "distributed") };
         let unique = |on_conflict| {
             let rule = Unique { among: Among::Waiting, on_conflict };
             Some(UniqueDefinition { key: "type".to_owned(), rule })
