@@ -76,7 +76,8 @@ async fn a_given_key_finds_its_job_and_refuses_another_body() {
 #[tokio::test(start_paused = true)]
 async fn a_repeat_is_answered_with_its_job_whatever_the_size_limit_is_now() {
     let limited = |max: usize| {
-        let draft = TypeDefinition { payload_bytes_max: Some(max), ..TypeDefinition::new("draft", "distributed") };
+        let draft =
+            TypeDefinition { payload_bytes_max: Some(max), ..TypeDefinition::new("draft", "distributed") };
         let unique = |on_conflict| {
             let rule = Unique { among: Among::Waiting, on_conflict };
             Some(UniqueDefinition { key: "type".to_owned(), rule })
@@ -110,13 +111,14 @@ async fn invalid_definitions_are_refused_when_loaded() {
         change(&mut definitions.types[0]);
         definitions
     };
-    let cases: [(&str, Change); 8] = [
+    let cases: [(&str, Change); 9] = [
         ("guard", |it| it.guard = Some("payload.prompt ==".to_owned())),
         ("guard", |it| it.guard = Some("paylod.prompt == 1".to_owned())),
         ("schema", |it| it.schema = Some(json!({ "type": "no-such-type" }))),
         ("schema", |it| it.schema = Some(json!({ "$ref": "http://127.0.0.1:1/schema.json" }))),
         ("no-such-lifecycle", |it| it.lifecycle = "no-such-lifecycle".to_owned()),
         ("compensates with", |it| it.compensate_with = Some("no-such-type".to_owned())),
+        ("picture → picture", |it| it.compensate_with = Some("picture".to_owned())),
         ("has no [credits]", |it| it.lifecycle = "so1".to_owned()),
         ("no timeout rule", |it| it.timeouts = vec![("queued".to_owned(), Millis(5))]),
     ];
