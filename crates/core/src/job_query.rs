@@ -208,7 +208,7 @@ impl Term {
     }
 
     fn matches_payload(&self, job: &Job, path: &[String]) -> bool {
-        let Ok(payload) = job.spec.payload.to_value() else { return false };
+        let Ok(payload) = job.payload().to_value() else { return false };
         let found = path.iter().try_fold(&payload, |value, name| match value {
             Value::Array(items) => items.get(name.parse::<usize>().ok()?),
             other => other.get(name),
