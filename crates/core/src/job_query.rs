@@ -151,6 +151,17 @@ impl JobQuery {
         state.map_or(&[], |state| &state.values)
     }
 
+    /// Replaces values of `state:`, such as old names of states. `None` stays.
+    pub fn rename_states(&mut self, rename: impl Fn(&str) -> Option<String>) {
+        for value in
+            self.rest.iter_mut().filter(|term| term.what == What::State).flat_map(|it| &mut it.values)
+        {
+            if let Some(name) = rename(value) {
+                *value = name;
+            }
+        }
+    }
+
     /// Only jobs that the filter admits, too.
     pub fn and(self, filter: JobFilter) -> Option<Self> {
         Some(Self { filter: self.filter.and(filter)?, rest: self.rest })

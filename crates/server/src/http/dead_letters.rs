@@ -11,6 +11,7 @@ use crate::http::prelude::*;
 pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {
     let (mut filter, rows) = (params.dead_letters()?, params.page()?);
     params.done()?;
+    call.resolve_state_alias(&mut filter.jobs);
     narrow(&call.caller, &mut filter)?;
     let BoundedPage { rows: letters, has_more } = call.store().dead_letters_page(filter, rows).await?;
     let next = letters.last().filter(|_| has_more).map(|letter| letter.job_id.to_string());
@@ -26,8 +27,9 @@ pub(crate) async fn redrive(call: CallContext, body: Body<request::Redrive>) -> 
         (Some(ids), None) => (job_ids(&ids)?, None),
         (None, Some(filter)) => {
             let mut params = QueryParams::of_object(&filter)?;
-            let filter = params.dead_letters()?;
+            let mut filter = params.dead_letters()?;
             params.done()?;
+            call.resolve_state_alias(&mut filter.jobs);
             matching(&call, &call.caller, filter, cursor_of(cursor.as_deref())?, |_| true).await?
         }
         _ => return Err(Problem::malformed("#", "give either ids or filter")),
