@@ -122,7 +122,8 @@ impl DecisionContext<'_> {
         consequences::of(self, &lifecycle, rule, &event)?;
         match job.cancel.as_ref().filter(|_| matches!(phase, Phase::Ready | Phase::Waiting)) {
             Some(cancel) if lifecycle.has_rule(rule.to.as_str(), &Trigger::Cancel) => {
-                let by = CommandOrigin { actor: cancel.by.clone(), credential: cancel.credential.clone() };
+                let credential = cancel.credential.clone();
+                let by = CommandOrigin { credential, ..cancel.by.clone().into() };
                 self.transition(id, TransitionRequest::cancel(by, cancel.reason.as_deref()))
             }
             _ => Ok(()),
@@ -140,7 +141,7 @@ impl DecisionContext<'_> {
         let rule = lifecycle
             .rule(job.state.as_str(), &request.trigger, |condition| budget.satisfies(condition))
             .ok_or_else(|| invalid_transition(job, lifecycle, &request.trigger))?;
-        if !rule.permits(request.by.actor.role()) {
+        if !request.by.may_follow(rule, &job.spec) {
             let (trigger, by) = (request.trigger, rule.by.clone().unwrap_or_default());
             return Err(Refusal::RoleNotPermitted { job: job.id(), trigger, by });
         }
