@@ -167,8 +167,19 @@ fn transition(set: &WorkingSet, event: &Event) -> Transition {
         to: event.to.clone(),
         phase,
         error: event.facts.error.as_deref().map(Failed::from),
-        is_retry: event.facts.retry_count.is_some() && !phase.is_final(),
+        is_retry: is_retry(job, event),
         waited: (event.trigger == Trigger::Claim).then(|| event.ts - ready_since()),
         ran: if phase.is_final() { job.run_time() } else { None },
+    }
+}
+
+/// Whether another attempt follows a failed one. A waiting state is also entered when no attempt is left.
+fn is_retry(job: &Job, event: &Event) -> bool {
+    let Some(failed) = event.facts.retry_count else { return false };
+    let is_transient = event.facts.error.as_ref().is_some_and(|error| error.class == Class::Transient);
+    match event.facts.phase() {
+        Phase::Ready => true,
+        Phase::Waiting => is_transient && failed < job.spec.max_attempts,
+        Phase::Held | Phase::Active | Phase::Final(_) => false,
     }
 }
