@@ -162,9 +162,10 @@ impl Caller {
     }
 
     /// Refuses a copy of a job that is out of scope.
-    pub fn may_create_like(&self, spec: &Spec) -> Result<()> {
-        in_scope(self.has_in_scope(spec), &spec.job_type)?;
-        self.may_create_with(spec.priority)
+    pub fn may_create_like(&self, job: &Job) -> Result<()> {
+        in_scope(self.has_in_scope(&job.spec), &job.spec.job_type)?;
+        // An amendment may have changed it.
+        self.may_create_with(job.priority())
     }
 
     /// Refuses a priority that is out of scope.

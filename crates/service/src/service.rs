@@ -233,7 +233,7 @@ impl Service {
             return Ok(());
         }
         let job = self.store().job(id).await?;
-        job.map_or(Ok(()), |job| caller.may_create_like(&job.spec))
+        job.map_or(Ok(()), |job| caller.may_create_like(&job))
     }
 
     /// Whether a lease is bound to this caller's credential. A lease of an earlier version is bound to none: then the last

@@ -260,7 +260,7 @@ async fn perform(service: &Service, visitor: &Visitor, id: &str, act: JobAction,
     form.done()?;
     let job = service.managed_job(&visitor.caller, id).await?;
     if matches!(command, Command::Retry(_)) {
-        visitor.caller.may_create_like(&job.spec)?;
+        visitor.caller.may_create_like(&job)?;
     }
     match service.submit(&visitor.caller, None, command).await? {
         CommandOutput::Job { job, .. } if act == JobAction::Delete => {

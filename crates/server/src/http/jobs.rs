@@ -282,7 +282,7 @@ pub(crate) async fn cancel(call: CallContext, Id(id): Id, body: OptionalBody<req
 
 pub(crate) async fn retry(call: CallContext, Id(id): Id, body: EmptyBody) -> Reply {
     let job = call.managed_job(id).await?;
-    call.caller.may_create_like(&job.spec)?;
+    call.caller.may_create_like(&job)?;
     let retry = Retry { job: id, id: call.runtime().new_id(), when: When::Now };
     let output = call.submit(body.key, Command::Retry(retry)).await?;
     Ok(created(&call, output))
