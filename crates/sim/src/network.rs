@@ -155,6 +155,7 @@ fn describe_reply(cluster: &Cluster, reply: &Reply) -> String {
                 format!("{} is due at {:?}{how}", automation.id().1, automation.due_at())
             }
             CommandOutput::Asset { asset, .. } => format!("asset {:?}", asset.storage_path),
+            CommandOutput::RequestBound { first_at, .. } => format!("bound at {first_at}"),
             CommandOutput::Nothing => "done".to_owned(),
             // No command of the workload has this output.
             other @ CommandOutput::Key { .. } => format!("{other:?}"),

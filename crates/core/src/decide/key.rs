@@ -63,7 +63,7 @@ fn verb_id(envelope: &CommandEnvelope, credential: Option<&Name>) -> Option<KeyI
             id(&[verb, change.verb().as_bytes(), webhook.as_str().as_bytes(), key])
         }
         Command::RotateKey(rotate) => id(&[verb, rotate.id.as_str().as_bytes(), key]),
-        Command::KeyRequest { scope } => id(&[verb, scope.as_str().as_bytes(), key]),
+        Command::KeyRequest { scope, .. } => id(&[verb, scope.as_str().as_bytes(), key]),
         command => id(&[verb, command.job()?.0.as_bytes(), key]),
     }
 }
