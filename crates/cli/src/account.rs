@@ -37,7 +37,14 @@ pub(crate) async fn run(command: AccountCommand, server: &Server, format: Output
         let row = |line: &LedgerLine| {
             vec![text(&line.ts), text(&line.kind), text(&line.amount), text(&line.job_id), text(&line.reason)]
         };
-        let rows: Vec<_> = account.ledger.iter().map(row).collect();
+        let mut rows: Vec<_> = account.ledger.iter().map(row).collect();
+        let mut next = account.next_cursor.clone();
+        while let Some(cursor) = next {
+            let query = json!({ "limit": PAGE_ROWS_MAX, "cursor": cursor });
+            let page: Answer<Account> = server.get_with(CallId::GetCredits, &[&user], &query).await?;
+            rows.extend(page.ledger.iter().map(row));
+            next = page.next_cursor.clone();
+        }
         output::data("\n")?;
         output::table(&["TIME", "KIND", "AMOUNT", "JOB", "REASON"], &rows)?;
     }

@@ -172,11 +172,12 @@ pub(crate) enum Command {
     Doctor(ServeArgs),
     /// Verify a store: replay every history and compare it with the stored rows
     Verify {
-        /// Folder of an embedded store
-        #[arg(long, env = "TENURE_DATA", value_name = "DIR", default_value = "./tenure-data")]
-        data: PathBuf,
-        /// Verify a PostgreSQL store instead
-        #[arg(long, env = "TENURE_DATABASE_URL", hide_env_values = true, value_name = "URL")]
+        // The variables are read later: a flag goes before both.
+        /// Folder of an embedded store [env: TENURE_DATA] [default: ./tenure-data]
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
+        /// Verify a PostgreSQL store instead [env: TENURE_DATABASE_URL]
+        #[arg(long, value_name = "URL", conflicts_with = "data")]
         database_url: Option<String>,
         /// Schema of the tables in that database
         #[arg(long, env = "TENURE_DATABASE_SCHEMA", value_name = "NAME", default_value = tenure_store::SCHEMA_DEFAULT)]

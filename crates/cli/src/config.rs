@@ -15,7 +15,8 @@ fn load(config: Option<PathBuf>) -> Result<Loaded, ConfigError> {
     tenure_config::load(&flags, |name| std::env::var(name).ok())
 }
 
-fn explain(error: &ConfigError) -> CliError {
+/// Why a configuration cannot be used, with the exit code of the process.
+pub(crate) fn explain(error: &ConfigError) -> CliError {
     let exit = match error {
         ConfigError::Unreadable { error, .. } if error.kind() == io::ErrorKind::NotFound => Exit::NotFound,
         ConfigError::Unreadable { .. } => Exit::Failed,

@@ -1,5 +1,7 @@
 //! `tenure dead …`: lists, shows, redrives and dismisses dead letters.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -95,6 +97,7 @@ async fn letter_of(server: &Server, id: &str) -> Result<Answer<DeadLetter>> {
     Err(CliError::new(Exit::NotFound, message).into())
 }
 
+/// Redrives all that match, as many calls as it takes.
 async fn redrive(args: &RedriveArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let mut body = if args.all {
         json!({ "filter": filter(&args.filter, server).await? })
@@ -108,7 +111,22 @@ async fn redrive(args: &RedriveArgs, server: &Server, format: OutputFormat) -> R
     if let Some(count) = args.max_per_second {
         body["max_per_second"] = json!(count);
     }
-    let answer: Answer<RedriveResults> = server.post(CallId::RedriveDeadLetters, &[], &body).await?;
+    let (mut redriven, mut refused) = (0, 0);
+    loop {
+        let answer: Answer<RedriveResults> = server.post(CallId::RedriveDeadLetters, &[], &body).await?;
+        let count = print(&answer, format)?;
+        redriven += answer.results.len() - count;
+        refused += count;
+        let Some(cursor) = &answer.next_cursor else { break };
+        body["cursor"] = json!(cursor);
+        tokio::time::sleep(spread(&answer, args.max_per_second)).await;
+    }
+    output::message(&format!("{redriven} redriven, {refused} refused"));
+    Ok(if refused == 0 { Exit::Done } else { Exit::Refused })
+}
+
+/// Prints what one call created, and each refusal; returns the number of refusals.
+fn print(answer: &Answer<RedriveResults>, format: OutputFormat) -> Result<usize> {
     match format {
         OutputFormat::Json => output::raw_json(format, &answer.raw)?,
         OutputFormat::Jsonl => {
@@ -124,8 +142,16 @@ async fn redrive(args: &RedriveArgs, server: &Server, format: OutputFormat) -> R
     for problem in &refused {
         output::message(&format!("tenure: {}", show::plain(&problem.to_string())));
     }
-    output::message(&format!("{} redriven, {} refused", answer.results.len() - refused.len(), refused.len()));
-    Ok(if refused.is_empty() { Exit::Done } else { Exit::Refused })
+    Ok(refused.len())
+}
+
+/// The time over which the server spreads the jobs of one call. Those of the next call begin after it.
+fn spread(answer: &RedriveResults, max_per_second: Option<u32>) -> Duration {
+    let last = answer.results.iter().rposition(|result| result.ok.is_some());
+    let places = last.map_or(0, |last| last + 1);
+    max_per_second
+        .filter(|rate| *rate > 0)
+        .map_or(Duration::ZERO, |rate| Duration::from_secs_f64(places as f64 / f64::from(rate)))
 }
 
 /// The same answer, with each result as the server sent it.

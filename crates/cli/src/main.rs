@@ -71,7 +71,7 @@ fn run(args: Args) -> Result<Exit> {
         Command::Serve(serve) => serve::run(serve),
         Command::TestServer { config, listen } => test_server::run(config, listen),
         Command::Verify { data, database_url, database_schema } => {
-            verify::run(&data, database_url.as_deref(), &database_schema, format)
+            verify::run(verify::location(data, database_url), &database_schema, format)
         }
         Command::Backup { to, data } => backup::back_up(&data, &to, format),
         Command::Intake(command) => intake::run(&command),

@@ -13,13 +13,14 @@ use tenure_store::StoreError;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::ServeArgs;
+use crate::config;
 use crate::output::{self, CliError, Exit};
 
 pub(crate) fn run(args: ServeArgs) -> Result<Exit> {
     let ServeArgs { config, listen, data, database_url } = args;
     let flags = Flags { config, listen, data, database_url };
     let loaded = tenure_config::load(&flags, |name| std::env::var(name).ok())
-        .map_err(|error| CliError::new(Exit::Invalid, error.to_string()))?;
+        .map_err(|error| config::explain(&error))?;
     let telemetry =
         telemetry::start(&loaded.config.log, loaded.config.otel.as_ref()).map_err(|error| anyhow!(error))?;
     // Payloads and assets are for this user alone: files are created with mode 0600, folders with 0700.

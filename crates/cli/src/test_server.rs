@@ -14,7 +14,8 @@ use tenure_store::{Backend as _, MemoryStore};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::output::{self, CliError, Exit};
+use crate::config;
+use crate::output::{self, Exit};
 use crate::serve::explain;
 
 /// The longest step of the clock: ten years.
@@ -23,7 +24,7 @@ const STEP_MAX: Millis = Millis(10 * 365 * 24 * 3_600_000);
 pub(crate) fn run(config: Option<PathBuf>, listen: String) -> Result<Exit> {
     let flags = Flags { config, listen: Some(listen), data: None, database_url: None };
     let loaded = tenure_config::load(&flags, |name| std::env::var(name).ok())
-        .map_err(|error| CliError::new(Exit::Invalid, error.to_string()))?;
+        .map_err(|error| config::explain(&error))?;
     let telemetry = telemetry::start(&loaded.config.log, None).map_err(|error| anyhow!(error))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit = runtime.block_on(async {

@@ -1,10 +1,11 @@
 //! Reads `[types.NAME]`. Whatever can be checked here is, so that flaws have a place: the lifecycle exists and has the
 //! states and credits that the type needs, and schema and guard compile.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tenure_core::flow::Declarations;
-use tenure_core::job_type::CATCH_ALL;
+use tenure_core::job_type::{CATCH_ALL, compensation_cycle};
 use tenure_core::lifecycle::{Lifecycle, Trigger};
 use tenure_core::limits;
 use tenure_core::time::Millis;
@@ -215,9 +216,23 @@ fn check_timeout(reader: &mut Reader<'_>, state: &str, at: Range<usize>, lifecyc
     reader.add_flaw(at, ValueError::new(message, help));
 }
 
-/// `compensate_with` must name a declared type.
+/// `compensate_with` must name a declared type, and no type may compensate itself through others.
 fn check_compensations(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
     let names: Vec<&str> = drafts.iter().map(|draft| draft.definition.name.as_str()).collect();
+    let pairs = drafts.iter().map(|draft| &draft.definition).map(|it| (&*it.name, &it.compensate_with));
+    let compensations: BTreeMap<&str, _> = pairs.collect();
+    let with = |name: &str| compensations.get(name)?.as_deref();
+    for draft in drafts.iter().filter(|draft| draft.definition.name != CATCH_ALL) {
+        let Some(value) = draft.table.get("compensate_with") else { continue };
+        let cycle = compensation_cycle(&draft.definition.name, with);
+        // Each cycle once, at the first of its types.
+        if let Some(cycle) = cycle.filter(|cycle| cycle.iter().min() == cycle.first()) {
+            let cycle = cycle.into_iter().map(printable).collect::<Vec<_>>().join(" → ");
+            let message = format!("compensations without end: {cycle}");
+            let help = "remove `compensate_with` from one of these types";
+            reader.add_flaw(value.span(), ValueError::new(message, help));
+        }
+    }
     if names.contains(&CATCH_ALL) {
         return;
     }

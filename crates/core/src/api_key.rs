@@ -25,6 +25,30 @@ named! {
     }
 }
 
+/// A set of roles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Roles(u8);
+
+impl Roles {
+    pub fn has(self, role: Role) -> bool {
+        self.0 & Self::bit(role) != 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Role> {
+        Role::ALL.into_iter().filter(move |role| self.has(*role))
+    }
+
+    fn bit(role: Role) -> u8 {
+        1 << role as u8
+    }
+}
+
+impl FromIterator<Role> for Roles {
+    fn from_iter<T: IntoIterator<Item = Role>>(roles: T) -> Self {
+        Self(roles.into_iter().fold(0, |set, role| set | Self::bit(role)))
+    }
+}
+
 /// Revoked but never deleted, so that the audit log stays complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {

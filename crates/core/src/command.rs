@@ -27,6 +27,7 @@ use crate::time::{Millis, Timestamp};
 use crate::webhook::{NewWebhook, WebhookChange};
 
 pub use crate::flow::{PauseRequest, ResourceChange};
+pub use crate::worker::WorkerSighting;
 pub use configuration::ConfigurationChange;
 pub use key_id::{GENERATED_KEY_PREFIX, KeyId};
 
@@ -173,9 +174,11 @@ pub enum Command {
         connection: Uuid,
     },
     /// Records the idempotency key of a request that consists of several commands, before these: the same key with another
-    /// body is refused as a whole. The scope is the caller's user.
+    /// body is refused as a whole. The scope is the call and the caller's user.
     KeyRequest {
         scope: Name,
+        /// Whether the commands add work.
+        adds_work: bool,
     },
     /// Fires the overdue clocks of one job. They fire before the next command on the job in any case.
     Sweep(JobId),
@@ -183,13 +186,6 @@ pub enum Command {
     Purge(JobId),
     /// Deletes expired telemetry, idempotency keys, statistics and worker records.
     Prune,
-}
-
-/// A worker that was seen, and the key or token that it presented.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerSighting {
-    pub worker: WorkerId,
-    pub credential: Option<Name>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -491,7 +487,7 @@ impl Command {
                 | Self::Retry(_)
                 | Self::Fire(_)
                 | Self::ChangeSchedule { change: ScheduleChange::Run(_), .. }
-                | Self::KeyRequest { .. }
+                | Self::KeyRequest { adds_work: true, .. }
         )
     }
 }

@@ -4,9 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::api_key::Scopes;
+use crate::api_key::{Role, Roles, Scopes};
 use crate::id::{Actor, Name, UserId, WorkerId};
 use crate::job::Spec;
+use crate::lifecycle::Rule;
 
 /// Where a command comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,19 +16,30 @@ pub struct CommandOrigin {
     /// The key or token that the caller presented: `key:…`, `jwt:…`, or `open` on a server without keys. `None` for commands
     /// of Tenure itself and of programs that embed it.
     pub credential: Option<Name>,
+    /// All roles of the caller; the actor names one of them.
+    pub roles: Roles,
+    /// The user whose jobs a producer may change.
+    pub user: Option<UserId>,
 }
 
 impl CommandOrigin {
     /// The same caller, recorded as a worker.
     #[must_use]
     pub fn as_worker(&self, worker: &WorkerId) -> Self {
-        Self { actor: Actor::worker(worker), credential: self.credential.clone() }
+        Self { credential: self.credential.clone(), ..Actor::worker(worker).into() }
+    }
+
+    /// Whether one of the caller's roles may cause a transition by this rule. It is a producer only for the jobs of its user.
+    pub(crate) fn may_follow(&self, rule: &Rule, spec: &Spec) -> bool {
+        let is_own = self.user.is_some() && self.user == spec.user_id;
+        let mut roles = self.roles.iter().filter(|role| *role != Role::Producer || is_own);
+        rule.permits(self.actor.role()) || roles.any(|role| rule.permits(Some(role)))
     }
 }
 
 impl From<Actor> for CommandOrigin {
     fn from(actor: Actor) -> Self {
-        Self { actor, credential: None }
+        Self { actor, credential: None, roles: Roles::default(), user: None }
     }
 }
 

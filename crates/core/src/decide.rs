@@ -52,7 +52,7 @@ use crate::job::{CancelMode, Job, Lease};
 use crate::job_type::{Catalog, JobType};
 use crate::lifecycle::{Lifecycle, Policy, Timeout, Trigger};
 use crate::refusal::Refusal;
-use crate::time::{Deadline, Now};
+use crate::time::{Deadline, Now, Timestamp};
 use crate::working_set::WorkingSet;
 
 pub type CommandResult = Result<CommandOutput, Refusal>;
@@ -87,8 +87,6 @@ pub enum CommandOutput {
         taken: u64,
         /// The code of each refusal.
         refused: Vec<&'static str>,
-        /// Jobs whose worker must be told of a cancel request.
-        cancelling: Vec<Arc<Job>>,
     },
     Account(Account),
     Key {
@@ -104,10 +102,19 @@ pub enum CommandOutput {
         automation: Box<Automation>,
         replayed: bool,
     },
+    /// When a request with this key came first.
+    RequestBound {
+        first_at: Timestamp,
+        replayed: bool,
+    },
     Nothing,
 }
 
 impl CommandOutput {
+    pub(crate) fn bound_at(first_at: Timestamp, replayed: bool) -> Self {
+        Self::RequestBound { first_at, replayed }
+    }
+
     pub(crate) fn automation(automation: impl Into<Automation>, replayed: bool) -> Self {
         Self::Automation { automation: Box::new(automation.into()), replayed }
     }
@@ -200,7 +207,7 @@ fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Co
         Command::BindWorkerConnection { worker, credential, connection } => {
             Ok(worker::bind_connection(context, worker, credential, *connection))
         }
-        Command::KeyRequest { .. } => Ok(CommandOutput::Nothing),
+        Command::KeyRequest { .. } => Ok(CommandOutput::bound_at(context.now.at, false)),
         Command::Sweep(job) => context.job(*job).map(|_| CommandOutput::Nothing),
         Command::Purge(job) => retention::purge(context, *job),
         Command::Prune => Ok(retention::prune(context)),

@@ -151,6 +151,17 @@ impl JobQuery {
         state.map_or(&[], |state| &state.values)
     }
 
+    /// Replaces values of `state:`, such as old names of states. `None` stays.
+    pub fn rename_states(&mut self, rename: impl Fn(&str) -> Option<String>) {
+        for value in
+            self.rest.iter_mut().filter(|term| term.what == What::State).flat_map(|it| &mut it.values)
+        {
+            if let Some(name) = rename(value) {
+                *value = name;
+            }
+        }
+    }
+
     /// Only jobs that the filter admits, too.
     pub fn and(self, filter: JobFilter) -> Option<Self> {
         Some(Self { filter: self.filter.and(filter)?, rest: self.rest })
@@ -208,7 +219,7 @@ impl Term {
     }
 
     fn matches_payload(&self, job: &Job, path: &[String]) -> bool {
-        let Ok(payload) = job.spec.payload.to_value() else { return false };
+        let Ok(payload) = job.payload().to_value() else { return false };
         let found = path.iter().try_fold(&payload, |value, name| match value {
             Value::Array(items) => items.get(name.parse::<usize>().ok()?),
             other => other.get(name),

@@ -57,6 +57,23 @@ pub struct Catalog {
     types: BTreeMap<TypeName, Arc<JobType>>,
 }
 
+/// The compensations that lead from a type back to it, if they do. `with` is the compensation of a type.
+pub fn compensation_cycle<'a>(
+    start: &'a str,
+    with: impl Fn(&str) -> Option<&'a str>,
+) -> Option<Vec<&'a str>> {
+    let mut chain = vec![start];
+    while let Some(next) = with(chain[chain.len() - 1]) {
+        let is_known = chain.contains(&next);
+        chain.push(next);
+        if is_known {
+            // Otherwise it is a cycle of other types.
+            return Some(chain).filter(|_| next == start);
+        }
+    }
+    None
+}
+
 /// The name of the catch-all type.
 pub const CATCH_ALL: &str = "*";
 
@@ -93,7 +110,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Reports a compensation type that does not exist.
+    /// Reports a compensation type that does not exist, and types that compensate each other.
     pub fn check_compensations(&self) -> Result<(), String> {
         for job_type in self.types.values() {
             if let Some(with) =
@@ -102,7 +119,12 @@ impl Catalog {
                 return Err(format!("type {} compensates with {with}, which does not exist", job_type.name));
             }
         }
-        Ok(())
+        let with = |name: &str| self.job_type(name)?.compensate_with.as_ref().map(TypeName::as_str);
+        let declared = self.types.keys().map(TypeName::as_str).filter(|name| *name != CATCH_ALL);
+        match declared.filter_map(|name| compensation_cycle(name, with)).next() {
+            Some(cycle) => Err(format!("types compensate each other without end: {}", cycle.join(" → "))),
+            None => Ok(()),
+        }
     }
 
     pub fn lifecycle(&self, key: &LifecycleRef) -> Option<&Arc<Lifecycle>> {

@@ -92,6 +92,19 @@ pub enum ScheduleChange {
     Remove,
 }
 
+impl ScheduleChange {
+    /// The verb in idempotency scopes.
+    pub(crate) fn verb(&self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume(_) => "resume",
+            Self::Replace(..) => "replace",
+            Self::Run(_) => "run",
+            Self::Remove => "remove",
+        }
+    }
+}
+
 /// A job of a schedule that an operator asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunNow {

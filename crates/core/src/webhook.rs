@@ -98,3 +98,18 @@ pub enum WebhookChange {
     Enable,
     Remove,
 }
+
+impl WebhookChange {
+    /// The verb in idempotency scopes.
+    pub(crate) fn verb(&self) -> &'static str {
+        match self {
+            Self::Take { .. } => "take",
+            Self::Sent { .. } => "sent",
+            Self::Failed { .. } => "failed",
+            Self::Replay(_) => "replay",
+            Self::Disable => "disable",
+            Self::Enable => "enable",
+            Self::Remove => "remove",
+        }
+    }
+}

@@ -252,7 +252,7 @@ impl Replay<'_> {
 }
 
 fn origin(event: &Event) -> CommandOrigin {
-    CommandOrigin { actor: event.actor.clone(), credential: event.facts.credential.clone() }
+    CommandOrigin { credential: event.facts.credential.clone(), ..event.actor.clone().into() }
 }
 
 /// The request that an event was the answer to.

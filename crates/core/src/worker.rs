@@ -14,3 +14,10 @@ pub struct WorkerRecord {
     /// Its newest socket connection, if it has had one. In an update, `None` keeps the current connection.
     pub connection: Option<Uuid>,
 }
+
+/// A worker that was seen, and the key or token that it presented.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerSighting {
+    pub worker: WorkerId,
+    pub credential: Option<Name>,
+}

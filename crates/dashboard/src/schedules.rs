@@ -147,7 +147,7 @@ pub(crate) async fn act(visitor: Visitor, Segments(path): Segments, mut form: Fo
             "is paused"
         }
         "resume" => {
-            dashboard.runtime().resume_schedule(caller.origin(), &schedule).await??;
+            dashboard.runtime().resume_schedule(caller.origin(), &schedule, None).await??;
             "continues with its next time"
         }
         "delete" => {

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use tenure_core::command::{Amend, IdempotencyKey, Reader};
 use tenure_core::flow::FlowKeys;
 use tenure_core::job::Job;
+use tenure_core::job_type::JobType;
 use tenure_core::json::Json;
 
 use crate::catalog::{ActiveDefinitions, CompiledType};
@@ -105,9 +106,6 @@ pub(crate) fn admit(
     };
     let derives =
         new.key.is_none() && lifecycle.is_some_and(|lifecycle| !lifecycle.idempotency.derive.is_empty());
-    if new.payload.as_str().len() > job_type.payload_bytes_max {
-        return Err(Refusal::TooLarge { what: "payload", limit: job_type.payload_bytes_max });
-    }
     let mut key = new.key.clone().map_or(CreationKey::None, CreationKey::Given);
     let mut flow = FlowKeys::default();
     let queue = new.queue.as_ref().unwrap_or(&job_type.queue);
@@ -118,6 +116,10 @@ pub(crate) fn admit(
         if let Some(lifecycle) = lifecycle.filter(|_| derives) {
             key = derived_key(lifecycle, &new, &payload, now);
         }
+    }
+    // With a key an earlier job may be the answer, which is found in the commit.
+    if key == CreationKey::None && flow.unique.is_none() {
+        check_size(&new.payload, job_type)?;
     }
     let NewJob {
         by,
@@ -151,6 +153,14 @@ pub(crate) fn admit(
         throttled: None,
     };
     Ok(CommandEnvelope { by, key: None, command: Command::Create(Box::new(create)) })
+}
+
+pub(crate) fn check_size(payload: &Json, job_type: &JobType) -> Result<(), Refusal> {
+    let limit = job_type.payload_bytes_max;
+    if payload.as_str().len() > limit {
+        return Err(Refusal::TooLarge { what: "payload", limit });
+    }
+    Ok(())
 }
 
 /// Checks the new payload of a job like that of a new one and builds the command, or refuses.

@@ -27,7 +27,7 @@ pub struct Committed {
     pub conflicts: u64,
     /// The job after each accepted progress report.
     pub progressed: Vec<Arc<Job>>,
-    /// Jobs whose worker must be told of a cancel request.
+    /// Changed jobs whose worker must know of a cancel request, whatever command made it.
     pub cancelling: Vec<Arc<Job>>,
     pub purged: Vec<Arc<Job>>,
     /// The code of each refused request in SQL.
@@ -107,19 +107,20 @@ impl Committed {
         let telemetry = set.changes.appended.telemetry.iter();
         let renewed = |signal: &Signal| matches!(signal, Signal::JobLeaseRenewed);
         let conflicting = |answer: &&CommandResult| matches!(answer, Err(Refusal::LeaseConflict { .. }));
-        let (mut progressed, mut cancelling, mut intake_refused) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut progressed, mut intake_refused) = (Vec::new(), Vec::new());
         for (envelope, answer) in commands.iter().zip(answers) {
-            if let Ok(CommandOutput::TakenIn { refused, cancelling: jobs, .. }) = answer {
+            if let Ok(CommandOutput::TakenIn { refused, .. }) = answer {
                 intake_refused.extend(refused);
-                cancelling.extend(jobs.iter().cloned());
             }
-            let Ok(CommandOutput::Job { job, ignored: false, .. }) = answer else { continue };
-            match &envelope.command {
-                Command::Progress { .. } => progressed.push(Arc::clone(job)),
-                Command::Cancel(_) if job.cancel.is_some() => cancelling.push(Arc::clone(job)),
-                _ => {}
+            if let (Command::Progress { .. }, Ok(CommandOutput::Job { job, ignored: false, .. })) =
+                (&envelope.command, answer)
+            {
+                progressed.push(Arc::clone(job));
             }
         }
+        let changed = set.changes.jobs.created.iter().chain(&set.changes.jobs.updated);
+        let is_cancelling = |job: &&Arc<Job>| job.lease.is_some() && job.cancel.is_some();
+        let cancelling = changed.filter_map(|id| set.jobs.get(id)).filter(is_cancelling).cloned().collect();
         Self {
             commands: commands.len(),
             took: Duration::ZERO,
@@ -166,8 +167,19 @@ fn transition(set: &WorkingSet, event: &Event) -> Transition {
         to: event.to.clone(),
         phase,
         error: event.facts.error.as_deref().map(Failed::from),
-        is_retry: event.facts.retry_count.is_some() && !phase.is_final(),
+        is_retry: is_retry(job, event),
         waited: (event.trigger == Trigger::Claim).then(|| event.ts - ready_since()),
         ran: if phase.is_final() { job.run_time() } else { None },
+    }
+}
+
+/// Whether another attempt follows a failed one. A waiting state is also entered when no attempt is left.
+fn is_retry(job: &Job, event: &Event) -> bool {
+    let Some(failed) = event.facts.retry_count else { return false };
+    let is_transient = event.facts.error.as_ref().is_some_and(|error| error.class == Class::Transient);
+    match event.facts.phase() {
+        Phase::Ready => true,
+        Phase::Waiting => is_transient && failed < job.spec.max_attempts,
+        Phase::Held | Phase::Active | Phase::Final(_) => false,
     }
 }

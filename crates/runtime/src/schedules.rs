@@ -23,14 +23,19 @@ impl Runtime {
     pub async fn add_schedule(&self, by: CommandOrigin, id: Name, plan: Plan) -> Answer {
         let checked = self.inner.check(&plan, self.now());
         let add = |next_at| Command::AddSchedule(Box::new(NewSchedule { id, plan, next_at }));
-        self.submit_checked(by, checked.map(add)).await
+        self.submit_checked(by, None, checked.map(add)).await
     }
 
     /// Resumes a schedule at its next time from now.
-    pub async fn resume_schedule(&self, by: CommandOrigin, schedule: &Schedule) -> Answer {
+    pub async fn resume_schedule(
+        &self,
+        by: CommandOrigin,
+        schedule: &Schedule,
+        key: Option<IdempotencyKey>,
+    ) -> Answer {
         let change = next(&schedule.plan, self.now()).map(ScheduleChange::Resume);
         let command = |change| Command::ChangeSchedule { id: schedule.id.clone(), change };
-        self.submit_checked(by, change.map(command)).await
+        self.submit_checked(by, key, change.map(command)).await
     }
 
     /// Replaces the plan of a schedule if the new one is valid.
@@ -38,7 +43,7 @@ impl Runtime {
         let checked = self.inner.check(&plan, self.now());
         let change = |next_at| ScheduleChange::Replace(Box::new(plan), next_at);
         let command = |next_at| Command::ChangeSchedule { id, change: change(next_at) };
-        self.submit_checked(by, checked.map(command)).await
+        self.submit_checked(by, None, checked.map(command)).await
     }
 
     /// Creates the job of a schedule now; its times stay. The same key again answers the same job.
@@ -54,13 +59,18 @@ impl Runtime {
             let run = RunNow { last_job: schedule.last_job, job: Box::new(Create { key, ..*job }) };
             Command::ChangeSchedule { id: schedule.id.clone(), change: ScheduleChange::Run(Box::new(run)) }
         };
-        self.submit_checked(by, self.inner.job(schedule, now, now).map(command)).await
+        self.submit_checked(by, None, self.inner.job(schedule, now, now).map(command)).await
     }
 
     /// Submits a command that passed its check.
-    async fn submit_checked(&self, by: CommandOrigin, checked: Result<Command, Refusal>) -> Answer {
+    async fn submit_checked(
+        &self,
+        by: CommandOrigin,
+        key: Option<IdempotencyKey>,
+        checked: Result<Command, Refusal>,
+    ) -> Answer {
         match checked {
-            Ok(command) => self.submit(CommandEnvelope { by, key: None, command }).await,
+            Ok(command) => self.submit(CommandEnvelope { by, key, command }).await,
             Err(refusal) => Ok(Err(refusal)),
         }
     }
@@ -139,7 +149,11 @@ impl Inner {
     fn check(&self, plan: &Plan, now: Timestamp) -> Result<Timestamp, Refusal> {
         let next_at = next(plan, now)?;
         let id = self.ids.next(now, (self.options.random)());
-        match admission::admit(&self.active(), &self.flow(), new_job(plan), id, now) {
+        let active = self.active();
+        if let Some(job_type) = active.catalog.job_type(plan.job.job_type.as_str()) {
+            admission::check_size(&plan.job.payload, job_type)?;
+        }
+        match admission::admit(&active, &self.flow(), new_job(plan), id, now) {
             Ok(_) | Err(Refusal::GuardRejected { .. }) => Ok(next_at),
             Err(Refusal::ValidationFailed(flaws)) => {
                 let inside =

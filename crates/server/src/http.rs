@@ -124,7 +124,9 @@ impl Serialize for OutputAnswer {
                 Automation::Erasure(_) => to.serialize_map(Some(0))?.end(),
             },
             CommandOutput::Asset { asset, .. } => wire::asset(asset).serialize(to),
-            CommandOutput::TakenIn { .. } | CommandOutput::Nothing => to.serialize_map(Some(0))?.end(),
+            CommandOutput::TakenIn { .. } | CommandOutput::RequestBound { .. } | CommandOutput::Nothing => {
+                to.serialize_map(Some(0))?.end()
+            }
         }
     }
 }

@@ -71,7 +71,34 @@ pub enum Action {
     Delete,
 }
 
-/// Matching jobs in the caller's scopes, newest first, and a cursor if there are more than one request may touch or examine, or
+/// Binds the key of a request about many jobs to its body: the same key with another body is refused as a whole. If the request
+/// came before, the time of the first one: a repeat acts on no job that matches since then.
+pub async fn bind_request(
+    service: &Service,
+    caller: &Caller,
+    call: &str,
+    key: Option<&IdempotencyKey>,
+    adds_work: bool,
+) -> Result<Option<Timestamp>> {
+    let Some(key) = key else { return Ok(None) };
+    // No user has a control character.
+    let scope = format!("{call}\n{}", caller.user.as_deref().unwrap_or_default()).into();
+    match service.submit(caller, Some(key.clone()), Command::KeyRequest { scope, adds_work }).await? {
+        CommandOutput::RequestBound { first_at, replayed: true } => Ok(Some(first_at)),
+        _ => Ok(None),
+    }
+}
+
+impl Action {
+    /// Whether a job could be in the selection of a request that was made at this time. Copied and deleted are only jobs that
+    /// have finished.
+    pub fn concerned(self, job: &Job, at: Timestamp) -> bool {
+        let had_finished = || job.times.completed_at.is_none_or(|end| end <= at);
+        job.spec.created_at <= at && (self == Self::Cancel || had_finished())
+    }
+}
+
+/// Matching jobs in the caller's scopes that `keep` accepts, newest first, and a cursor if there are more than one request may touch or examine, or
 /// if they have more than `bytes_max` bytes.
 pub async fn matching(
     service: &Service,
@@ -79,6 +106,7 @@ pub async fn matching(
     query: &JobQuery,
     mut before: Option<JobId>,
     bytes_max: usize,
+    keep: impl Fn(&Job) -> bool,
 ) -> Result<(Vec<JobId>, Option<JobId>)> {
     let mut filter = query.filter.clone();
     caller.narrow(&mut filter)?;
@@ -86,7 +114,7 @@ pub async fn matching(
     loop {
         let found = service.store().list_page(filter.clone(), Page { before, limit: PAGE_JOBS }).await?;
         examined += found.rows.len();
-        let matches = |job: &&Arc<Job>| query.admits(job) && caller.has_in_scope(&job.spec);
+        let matches = |job: &&Arc<Job>| query.admits(job) && caller.has_in_scope(&job.spec) && keep(job);
         let matching = found.rows.iter().filter(matches);
         bytes += matching.clone().map(|job| job.bytes()).sum::<usize>();
         jobs.extend(matching.map(|job| job.id()));

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 pub use tenure_api::Right;
+pub use tenure_core::api_key::Roles;
 use tenure_core::api_key::Scopes;
 use tenure_core::command::Reader;
 use tenure_core::command_origin::CommandOrigin;
@@ -13,30 +14,6 @@ use tenure_runtime::NewJob;
 
 use crate::listing::is_leased;
 use crate::prelude::*;
-
-/// A set of roles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Roles(u8);
-
-impl Roles {
-    pub fn has(self, role: Role) -> bool {
-        self.0 & Self::bit(role) != 0
-    }
-
-    pub fn iter(self) -> impl Iterator<Item = Role> {
-        Role::ALL.into_iter().filter(move |role| self.has(*role))
-    }
-
-    fn bit(role: Role) -> u8 {
-        1 << role as u8
-    }
-}
-
-impl FromIterator<Role> for Roles {
-    fn from_iter<T: IntoIterator<Item = Role>>(roles: T) -> Self {
-        Self(roles.into_iter().fold(0, |set, role| set | Self::bit(role)))
-    }
-}
 
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -108,7 +85,8 @@ impl Caller {
 
     /// The origin of the caller's commands.
     pub fn origin(&self) -> CommandOrigin {
-        CommandOrigin { actor: self.actor(), credential: Some(self.credential.clone()) }
+        let (roles, user) = (self.roles, self.user.clone());
+        CommandOrigin { actor: self.actor(), credential: Some(self.credential.clone()), roles, user }
     }
 
     /// Whether it sees the jobs of all users, as far as they are in its scopes.
@@ -184,9 +162,10 @@ impl Caller {
     }
 
     /// Refuses a copy of a job that is out of scope.
-    pub fn may_create_like(&self, spec: &Spec) -> Result<()> {
-        in_scope(self.has_in_scope(spec), &spec.job_type)?;
-        self.may_create_with(spec.priority)
+    pub fn may_create_like(&self, job: &Job) -> Result<()> {
+        in_scope(self.has_in_scope(&job.spec), &job.spec.job_type)?;
+        // An amendment may have changed it.
+        self.may_create_with(job.priority())
     }
 
     /// Refuses a priority that is out of scope.

@@ -182,10 +182,10 @@ async fn waiting_for(service: &Service, job: &Job, now: Now) -> Result<Vec<Waiti
                 add("cancel", detail, Some(at));
             }
         }
-        Phase::Waiting => {
-            let at = job.clocks.due.map(|due| now.calendar(due));
-            add("due", at.map_or_else(|| "a signal".to_owned(), |at| format!("it continues at {at}")), at);
-        }
+        Phase::Waiting => match job.clocks.due.map(|due| now.calendar(due)) {
+            Some(at) => add("due", format!("it continues at {at}"), Some(at)),
+            None => add("signal", "it waits for a signal".to_owned(), None),
+        },
         Phase::Final(outcome) => {
             let error = job.output.error.as_ref().map(|error| format!(" ({})", error.text()));
             add("nothing", format!("finished: {outcome}{}", error.unwrap_or_default()), None);

@@ -30,6 +30,13 @@ impl Service {
     pub fn job_query(&self, pointer: &str, text: &str) -> Result<JobQuery> {
         let malformed = |message: String| Problem::malformed(pointer, message);
         let mut query = JobQuery::parse(text, self.runtime().now()).map_err(malformed)?;
+        let lifecycle = query.filter.lifecycle.clone();
+        query.rename_states(|asked| {
+            let is_phase = asked == "final" || Phase::parse(asked, None).is_some();
+            let is_other = is_phase || Outcome::parse(asked).is_some();
+            let meant = self.state_with_alias(asked, lifecycle.as_ref()).filter(|_| !is_other);
+            meant.map(|state| state.to_string())
+        });
         if let [state] = query.states() {
             let state = state.clone();
             narrow_to_state(&self.runtime().catalog(), &mut query.filter, &state);

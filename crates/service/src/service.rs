@@ -133,16 +133,27 @@ impl Service {
 
     /// Replaces an alias of a state in a filter by the state's name.
     pub fn resolve_state_alias(&self, filter: &mut JobFilter) {
-        let Some(asked) = filter.state.clone() else { return };
+        let lifecycle = filter.lifecycle.as_ref();
+        let meant = filter.state.as_ref().and_then(|asked| self.state_with_alias(asked.as_str(), lifecycle));
+        filter.state = meant.or(filter.state.take());
+    }
+
+    /// The name of the state that has this alias in a lifecycle, or in any; `None` if it is the name of a state.
+    pub(crate) fn state_with_alias(
+        &self,
+        asked: &str,
+        lifecycle: Option<&LifecycleName>,
+    ) -> Option<StateName> {
         let catalog = self.runtime().catalog();
-        let named =
-            |name: &LifecycleName| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
+        let named = |name: &LifecycleName| lifecycle.is_none_or(|lifecycle| lifecycle == name);
         let states = catalog.lifecycles().filter(|it| named(&it.name)).flat_map(|it| &it.states);
         let states: Vec<_> = states.collect();
-        if states.iter().all(|state| state.name != asked) {
-            let meant = states.into_iter().find(|state| state.alias.as_ref() == Some(&asked));
-            filter.state = meant.map(|state| state.name.clone()).or(Some(asked));
+        if states.iter().any(|state| state.name == asked) {
+            return None;
         }
+        let has_alias = |alias: &StateName| alias.as_str() == asked;
+        let meant = states.into_iter().find(|state| state.alias.as_ref().is_some_and(has_alias));
+        meant.map(|state| state.name.clone())
     }
 
     /// Whether a stream may continue: its caller is still authorised and the server is not draining. If that cannot be
@@ -229,7 +240,7 @@ impl Service {
             return Ok(());
         }
         let job = self.store().job(id).await?;
-        job.map_or(Ok(()), |job| caller.may_create_like(&job.spec))
+        job.map_or(Ok(()), |job| caller.may_create_like(&job))
     }
 
     /// Whether a lease is bound to this caller's credential. A lease of an earlier version is bound to none: then the last

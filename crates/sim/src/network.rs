@@ -155,6 +155,7 @@ fn describe_reply(cluster: &Cluster, reply: &Reply) -> String {
                 format!("{} is due at {:?}{how}", automation.id().1, automation.due_at())
             }
             CommandOutput::Asset { asset, .. } => format!("asset {:?}", asset.storage_path),
+            CommandOutput::RequestBound { first_at, .. } => format!("bound at {first_at}"),
             CommandOutput::Nothing => "done".to_owned(),
             // No command of the workload has this output.
             other @ CommandOutput::Key { .. } => format!("{other:?}"),
@@ -243,7 +244,7 @@ impl Cluster {
                 },
                 Request::AddSchedule(id, plan) => runtime.add_schedule(OPERATOR.into(), id, *plan).await,
                 Request::ResumeSchedule(id) => match find_schedule(&runtime, &id).await {
-                    Ok(Some(schedule)) => runtime.resume_schedule(OPERATOR.into(), &schedule).await,
+                    Ok(Some(schedule)) => runtime.resume_schedule(OPERATOR.into(), &schedule, None).await,
                     Ok(None) => Ok(Err(Refusal::NotFound { what: "schedule", name: id.to_string() })),
                     Err(error) => Err(error.into()),
                 },

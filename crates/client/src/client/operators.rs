@@ -120,14 +120,22 @@ impl Client {
         self.listing(CallId::ListDeadLetters, &[], &query).await
     }
 
-    /// Creates a new job for each of these dead letters, at most this many a second.
+    /// Creates a new job for each of these dead letters, at most this many a second. One call redrives about 10,000 that
+    /// match a filter: while the answer has a `next_cursor`, [`Client::redrive_after`] continues.
     pub async fn redrive(&self, which: &Redrive, max_per_second: Option<u32>) -> Result<RedriveResults> {
-        let mut body =
-            request::Redrive { max_per_second: max_per_second.map(f64::from), ..Default::default() };
-        match which {
-            Redrive::Ids(ids) => body.ids = Some(ids.clone()),
-            Redrive::Filter(filter) => body.filter = Some(to_object("the filter", filter)?),
-        }
+        self.change(CallId::RedriveDeadLetters, &[], &redrive_body(which, max_per_second)?).await
+    }
+
+    /// Continues a redrive by filter after the `next_cursor` of its last answer. The rate is that of one call: wait until the
+    /// jobs of the last one have started.
+    pub async fn redrive_after(
+        &self,
+        which: &Redrive,
+        max_per_second: Option<u32>,
+        cursor: &str,
+    ) -> Result<RedriveResults> {
+        let body =
+            request::Redrive { cursor: Some(cursor.to_owned()), ..redrive_body(which, max_per_second)? };
         self.change(CallId::RedriveDeadLetters, &[], &body).await
     }
 
@@ -227,6 +235,15 @@ impl Client {
     pub async fn metrics(&self) -> Result<String> {
         self.text(CallId::GetMetrics.call().path).await
     }
+}
+
+fn redrive_body(which: &Redrive, max_per_second: Option<u32>) -> Result<request::Redrive> {
+    let mut body = request::Redrive { max_per_second: max_per_second.map(f64::from), ..Default::default() };
+    match which {
+        Redrive::Ids(ids) => body.ids = Some(ids.clone()),
+        Redrive::Filter(filter) => body.filter = Some(to_object("the filter", filter)?),
+    }
+    Ok(body)
 }
 
 fn job_action(action: Action, filter: &JobFilter) -> Result<JobAction> {

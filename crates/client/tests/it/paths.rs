@@ -65,7 +65,9 @@ async fn by_operators(client: &Client) -> Result<()> {
     let dead = DeadLetterFilter { stage: Some("exec".into()), ..DeadLetterFilter::default() };
     client.dead_letters(&dead, true, &Page { limit: Some(3), cursor: None }).await?;
     client.redrive(&Redrive::Ids(vec!["j1".into()]), None).await?;
-    client.redrive(&Redrive::Filter(Box::new(dead)), Some(5)).await?;
+    let filter = Redrive::Filter(Box::new(dead));
+    client.redrive(&filter, Some(5)).await?;
+    client.redrive_after(&filter, Some(5), "c").await?;
     client.dismiss("j1", "known").await?;
     client.act(Action::Cancel(CancelMode::Hard), &jobs).await?;
     client.act(Action::Retry, &jobs).await?;

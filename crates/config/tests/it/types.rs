@@ -21,6 +21,11 @@ fn the_tables_of_a_type_are_checked() {
 }
 
 #[test]
+fn types_that_compensate_each_other_are_refused() {
+    check("compensations");
+}
+
+#[test]
 fn schema_files_are_checked() {
     let fixture = Fixture::new(
         "[types]\na = { lifecycle = 'image', schema = 'a.json' }\nb = { lifecycle = 'image', schema = 'b.json' }\n\

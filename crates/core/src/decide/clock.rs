@@ -91,6 +91,9 @@ pub(crate) fn due(job: &Job) -> TransitionRequest {
     TransitionRequest { cause, ..TransitionRequest::new(Trigger::Due, Actor::clock().into()) }
 }
 
+/// The codes of timeouts in states that nobody holds.
+pub(crate) const WAIT_CODES: [&str; 2] = ["QUEUE_TIMEOUT", "WAIT_TIMEOUT"];
+
 fn timeout_error(phase: Phase) -> JobError {
     let (code, message, category) = match phase {
         Phase::Ready => ("QUEUE_TIMEOUT", "no worker claimed it in time", Category::Queue),

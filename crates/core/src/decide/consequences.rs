@@ -134,6 +134,10 @@ fn compensate(
     }
     let own_type = context.catalog.job_type(job.spec.job_type.as_str());
     let Some(with) = own_type.and_then(|own| own.compensate_with.clone()) else { return Ok(()) };
+    // The type that the catch-all type names may be of the catch-all type itself: its failures would go on for ever.
+    if job.spec.links.compensates.is_some() && with == job.spec.job_type {
+        return Ok(());
+    }
     let job_type =
         context.catalog.job_type(with.as_str()).cloned().ok_or_else(|| Refusal::UnknownType(with.clone()))?;
     let spec = Spec {

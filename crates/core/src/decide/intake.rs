@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 
 /// Judges requests in order. One that another node has taken in meanwhile is skipped.
 pub(crate) fn take_in(context: &mut DecisionContext<'_>, requests: &[IntakeRequest]) -> CommandOutput {
-    let (mut taken, mut refused, mut cancelling) = (0, Vec::new(), Vec::new());
+    let (mut taken, mut refused) = (0, Vec::new());
     for request in requests {
         if !is_new(context, request) {
             continue;
@@ -21,21 +21,14 @@ pub(crate) fn take_in(context: &mut DecisionContext<'_>, requests: &[IntakeReque
         begin(context, request);
         taken += 1;
         match request.envelope().and_then(|envelope| decide(context, &envelope)) {
-            Ok(output) => {
-                merge(context, request, &output);
-                if let (IntakeAction::Act { .. }, CommandOutput::Job { job, .. }) = (&request.action, output)
-                    && job.cancel.is_some()
-                {
-                    cancelling.push(job);
-                }
-            }
+            Ok(output) => merge(context, request, &output),
             Err(refusal) => {
                 refuse(context, request, &refusal);
                 refused.push(refusal.code());
             }
         }
     }
-    CommandOutput::TakenIn { taken, refused, cancelling }
+    CommandOutput::TakenIn { taken, refused }
 }
 
 /// Whether the request is judged for the first time.

@@ -52,8 +52,18 @@ fn verb_id(envelope: &CommandEnvelope, credential: Option<&Name>) -> Option<KeyI
         Command::PauseQueue { queue, paused } => {
             id(&[verb, queue.as_str().as_bytes(), &[u8::from(*paused)], key])
         }
+        Command::ChangeResource { resource, .. } => id(&[verb, resource.as_str().as_bytes(), key]),
+        Command::ResumeSequence(sequence) => {
+            id(&[verb, sequence.job_type.as_str().as_bytes(), sequence.key.as_str().as_bytes(), key])
+        }
+        Command::ChangeSchedule { id: schedule, change } => {
+            id(&[verb, change.verb().as_bytes(), schedule.as_str().as_bytes(), key])
+        }
+        Command::ChangeWebhook { id: webhook, change } => {
+            id(&[verb, change.verb().as_bytes(), webhook.as_str().as_bytes(), key])
+        }
         Command::RotateKey(rotate) => id(&[verb, rotate.id.as_str().as_bytes(), key]),
-        Command::KeyRequest { scope } => id(&[verb, scope.as_str().as_bytes(), key]),
+        Command::KeyRequest { scope, .. } => id(&[verb, scope.as_str().as_bytes(), key]),
         command => id(&[verb, command.job()?.0.as_bytes(), key]),
     }
 }

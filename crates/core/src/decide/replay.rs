@@ -7,7 +7,7 @@ use crate::command::{Command, CommandEnvelope};
 use crate::command_origin::CommandOrigin;
 use crate::credit::Account;
 use crate::decide::lease::Presented;
-use crate::decide::{CommandOutput, DecisionContext, clock, heartbeat, key};
+use crate::decide::{CommandOutput, DecisionContext, clock, heartbeat, key, schedule, webhook};
 use crate::id::{Fence, JobId, WorkerId};
 use crate::job::{EndedLease, Job, LeaseEnd};
 use crate::lifecycle::{Idempotency, Trigger};
@@ -36,14 +36,15 @@ pub(crate) fn by_key(
             clock::catch_up(context, *job)?;
         }
     }
-    again(context, envelope, &record.targets).map(Some)
+    again(context, envelope, &record).map(Some)
 }
 
 fn again(
     context: &DecisionContext<'_>,
     CommandEnvelope { by, command, .. }: &CommandEnvelope,
-    targets: &[(JobId, Fence)],
+    record: &KeyRecord,
 ) -> Result<CommandOutput, Refusal> {
+    let targets = &record.targets[..];
     match command {
         Command::Claim(claim) => Ok(CommandOutput::Claimed {
             jobs: still_held(context, by, &claim.worker, targets),
@@ -56,9 +57,15 @@ fn again(
         }
         Command::Log(log) => Ok(CommandOutput::Logged(context.job(log.job)?.output.log_count)),
         // The job of a deletion is gone.
-        Command::PauseQueue { .. } | Command::KeyRequest { .. } | Command::Delete { .. } => {
-            Ok(CommandOutput::Nothing)
+        Command::PauseQueue { .. }
+        | Command::ChangeResource { .. }
+        | Command::ResumeSequence(_)
+        | Command::Delete { .. } => Ok(CommandOutput::Nothing),
+        Command::KeyRequest { .. } => Ok(CommandOutput::bound_at(record.created_at, true)),
+        Command::ChangeSchedule { id, .. } => {
+            Ok(CommandOutput::automation(schedule::find(context, id)?, true))
         }
+        Command::ChangeWebhook { id, .. } => Ok(CommandOutput::automation(webhook::find(context, id)?, true)),
         Command::RotateKey(rotate) => {
             let key = context.set.api_keys.get(&rotate.id).cloned();
             let gone = || Refusal::NotFound { what: "key", name: rotate.id.to_string() };
@@ -106,6 +113,7 @@ pub(crate) fn remember(context: &mut DecisionContext<'_>, envelope: &CommandEnve
         | CommandOutput::Account(Account { .. })
         | CommandOutput::Key { .. }
         | CommandOutput::Automation { .. }
+        | CommandOutput::RequestBound { .. }
         | CommandOutput::Nothing => Vec::new(),
     };
     if matches!(done, CommandOutput::Claimed { .. }) && targets.is_empty() {

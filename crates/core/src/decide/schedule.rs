@@ -140,7 +140,7 @@ pub(crate) fn fire(context: &mut DecisionContext<'_>, by: &CommandOrigin, fire: 
     Ok(context.put_automation(schedule))
 }
 
-fn find(context: &DecisionContext<'_>, id: &Name) -> Result<Schedule, Refusal> {
+pub(crate) fn find(context: &DecisionContext<'_>, id: &Name) -> Result<Schedule, Refusal> {
     match context.set.automations.get(&(AutomationKind::Schedule, id.clone())) {
         Some(Automation::Schedule(schedule)) => Ok(schedule.clone()),
         _ => Err(Refusal::NotFound { what: "schedule", name: id.to_string() }),

@@ -2,7 +2,7 @@
 
 use crate::backoff;
 use crate::command_origin::CommandOrigin;
-use crate::decide::{DecisionContext, consequences, invalid_transition};
+use crate::decide::{DecisionContext, clock, consequences, invalid_transition};
 use crate::event::{Event, Facts, LeaseEnded};
 use crate::flow::{BucketId, TokenLevel};
 use crate::id::{JobId, Name};
@@ -69,12 +69,9 @@ impl TransitionRequest {
         Self { error: Some(JobError { class: Class::Permanent, ..error }), ..self }
     }
 
-    /// Whether it counts as a failed attempt.
+    /// Whether it fails the attempt, which may have failed before.
     fn fails_an_attempt(&self) -> bool {
-        matches!(
-            self.trigger,
-            Trigger::Fail | Trigger::LeaseExpired | Trigger::Timeout | Trigger::Disconnected
-        )
+        is_failure(&self.trigger)
     }
 
     fn ends_lease(&self) -> LeaseEnd {
@@ -86,9 +83,26 @@ impl TransitionRequest {
     }
 }
 
-/// The attempts of a job, this failure included.
+fn is_failure(trigger: &Trigger) -> bool {
+    matches!(trigger, Trigger::Fail | Trigger::LeaseExpired | Trigger::Timeout | Trigger::Disconnected)
+}
+
+/// Whether the attempt of a job that waits has been counted as failed. What ended its lease says so; without a claim in this
+/// attempt, only a timeout can have.
+fn is_counted(job: &Job) -> bool {
+    let timed_out = |error: &JobError| clock::WAIT_CODES.contains(&error.code.as_str());
+    job.phase == Phase::Waiting
+        && match job.times.claimed_at {
+            Some(_) => job.last_lease.as_ref().is_some_and(|ended| is_failure(&ended.by)),
+            None => job.output.error.as_deref().is_some_and(timed_out),
+        }
+}
+
+/// The attempts of a job, this one included unless it is released.
 struct RetryBudget {
     transient: bool,
+    /// Whether this attempt was not counted before.
+    is_new: bool,
     failed: u32,
     max: u32,
 }
@@ -96,11 +110,24 @@ struct RetryBudget {
 impl RetryBudget {
     fn of(job: &Job, request: &TransitionRequest) -> Self {
         let error = request.error.as_ref().or(job.output.error.as_deref());
+        let is_new = request.trigger != Trigger::Release && !is_counted(job);
         Self {
             transient: error.is_some_and(|error| error.class == Class::Transient),
-            failed: job.retry_count + u32::from(request.fails_an_attempt()),
+            is_new,
+            failed: job.retry_count + u32::from(is_new),
             max: job.spec.max_attempts,
         }
+    }
+
+    /// The failed attempts after a transition, if it counts one: a failure, or whatever begins the next attempt by
+    /// `when = "retry"` or ends the job by `when = "exhausted"`, so that attempts run out (L7).
+    fn counted(&self, request: &TransitionRequest, rule: &Rule, to: Phase) -> Option<u32> {
+        let uses_one_up = match rule.when {
+            Some(Condition::Retry) => to == Phase::Ready,
+            Some(Condition::Exhausted) => to.is_final(),
+            None => false,
+        };
+        (self.is_new && (request.fails_an_attempt() || uses_one_up)).then_some(self.failed)
     }
 
     fn satisfies(&self, condition: Condition) -> bool {
@@ -122,7 +149,8 @@ impl DecisionContext<'_> {
         consequences::of(self, &lifecycle, rule, &event)?;
         match job.cancel.as_ref().filter(|_| matches!(phase, Phase::Ready | Phase::Waiting)) {
             Some(cancel) if lifecycle.has_rule(rule.to.as_str(), &Trigger::Cancel) => {
-                let by = CommandOrigin { actor: cancel.by.clone(), credential: cancel.credential.clone() };
+                let credential = cancel.credential.clone();
+                let by = CommandOrigin { credential, ..cancel.by.clone().into() };
                 self.transition(id, TransitionRequest::cancel(by, cancel.reason.as_deref()))
             }
             _ => Ok(()),
@@ -140,7 +168,7 @@ impl DecisionContext<'_> {
         let rule = lifecycle
             .rule(job.state.as_str(), &request.trigger, |condition| budget.satisfies(condition))
             .ok_or_else(|| invalid_transition(job, lifecycle, &request.trigger))?;
-        if !rule.permits(request.by.actor.role()) {
+        if !request.by.may_follow(rule, &job.spec) {
             let (trigger, by) = (request.trigger, rule.by.clone().unwrap_or_default());
             return Err(Refusal::RoleNotPermitted { job: job.id(), trigger, by });
         }
@@ -169,7 +197,7 @@ impl DecisionContext<'_> {
             timeout: self.timeout(&job.spec.job_type, lifecycle, to.name.as_str()),
             due: is_due.then(|| self.now.running() + due_in),
             lease_end: ends.map(|lease| LeaseEnded { how: request.ends_lease(), expires: lease.expires() }),
-            retry_count: request.fails_an_attempt().then_some(budget.failed),
+            retry_count: budget.counted(&request, rule, to.phase),
             lease: request.lease.map(Box::new),
             levels: request.levels,
             error: request.error.map(Box::new),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::command::{Cancel, Create, KeyId, When};
 use crate::command_origin::CommandOrigin;
 use crate::decide::amend::{self, NewValues};
+use crate::decide::report::fits;
 use crate::decide::{CommandOutput, DecisionContext, cancel, clock, create};
 use crate::flow::{Among, OnConflict, Unique};
 use crate::id::{Fence, JobId, Name, TypeName};
@@ -42,6 +43,7 @@ pub(crate) fn judge(
     match unique.on_conflict {
         OnConflict::Refuse => return Err(Refusal::Duplicate { job: Some(newest.id()) }),
         OnConflict::Replace | OnConflict::Postpone { .. } if amend::is_amendable(newest) => {
+            fits("payload", create.payload.as_str().len(), job_type.payload_bytes_max)?;
             create::priority_within_limits(create.priority)?;
             amend::apply(context, by, newest.id(), replacement(context, create, job_type, newest))?;
             let job = context.job(newest.id())?;

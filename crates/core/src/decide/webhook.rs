@@ -126,7 +126,7 @@ fn lost() -> Refusal {
     Refusal::invalid("#/holder", "another node sends for this webhook")
 }
 
-fn find(context: &DecisionContext<'_>, id: &Name) -> Result<Webhook, Refusal> {
+pub(crate) fn find(context: &DecisionContext<'_>, id: &Name) -> Result<Webhook, Refusal> {
     match context.set.automations.get(&(AutomationKind::Webhook, id.clone())) {
         Some(Automation::Webhook(webhook)) => Ok(webhook.clone()),
         _ => Err(Refusal::NotFound { what: "webhook", name: id.to_string() }),

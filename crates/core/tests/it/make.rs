@@ -119,6 +119,7 @@ impl OneJob {
     /// A new job of a type with default settings and short leases.
     pub(crate) fn create(lifecycle: &Lifecycle, max_attempts: u32) -> Self {
         let mut catalog = catalog();
+        catalog.add_lifecycle(lifecycle.clone());
         let mut job_type = a_type("work", lifecycle);
         job_type.policy.max_attempts = max_attempts;
         // Shorter than any timeout, so that a lease can expire in every state.

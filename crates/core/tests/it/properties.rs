@@ -61,7 +61,8 @@ fn is_replayed(result: &CommandResult) -> Option<bool> {
             | CommandOutput::Claimed { replayed, .. }
             | CommandOutput::Key { replayed, .. }
             | CommandOutput::Asset { replayed, .. }
-            | CommandOutput::Automation { replayed, .. },
+            | CommandOutput::Automation { replayed, .. }
+            | CommandOutput::RequestBound { replayed, .. },
         ) => Some(*replayed),
         Ok(
             CommandOutput::Amended(_)

@@ -24,6 +24,7 @@ macro_rules! scenarios {
 
 mod approvals;
 mod assets;
+mod attempts;
 mod batches;
 mod callers;
 mod cancels;

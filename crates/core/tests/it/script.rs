@@ -128,7 +128,7 @@ impl ScriptRunner {
         let given = words.get("key").filter(|_| words.nth(0) != "create");
         let key = given.map(|key| IdempotencyKey { key: key.into(), fingerprint: fingerprint(body) });
         let by = if is_worker(actor) { Actor::worker(&actor.into()) } else { Actor::from(actor) };
-        let by = CommandOrigin { actor: by, credential: credential.map(Name::from) };
+        let by = CommandOrigin { credential: credential.map(Name::from), ..by.into() };
         let result = self.world.submit(&CommandEnvelope { by, key, command });
         if let (Some(name), Some(id)) = (named_here, facts::job_of(&result)) {
             self.names.insert(name.to_owned(), id);

@@ -297,7 +297,7 @@ async fn perform(service: &Service, visitor: &Visitor, id: &str, act: JobAction,
     let command = act.clone().command(service, id, &mut form)?;
     form.done()?;
     if matches!(command, Command::Retry(_)) {
-        visitor.caller.may_create_like(&job.spec)?;
+        visitor.caller.may_create_like(&job)?;
     }
     match service.submit(&visitor.caller, None, command).await? {
         CommandOutput::Job { job, .. } if act == JobAction::Delete => {

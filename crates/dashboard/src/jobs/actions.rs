@@ -15,7 +15,7 @@ pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply 
     let filters = Filters::read(&visitor.dashboard, &visitor.caller, &mut params)?;
     params.done()?;
     let (jobs, more) =
-        matching(&visitor.dashboard, &visitor.caller, &filters.query, None, usize::MAX).await?;
+        matching(&visitor.dashboard, &visitor.caller, &filters.query, None, usize::MAX, |_| true).await?;
     let title = format!("{} all matching jobs?", verb(action));
     let main = confirmation(action, &filters, jobs.len(), more.is_some());
     show(visitor, StaticPage { tab: Tab::Jobs, title, main }).await
@@ -86,7 +86,8 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
         let mut params = form.rest()?;
         let filters = Filters::read(&visitor.dashboard, caller, &mut params)?;
         params.done()?;
-        let (jobs, more) = matching(&visitor.dashboard, caller, &filters.query, None, usize::MAX).await?;
+        let (jobs, more) =
+            matching(&visitor.dashboard, caller, &filters.query, None, usize::MAX, |_| true).await?;
         let mut message = perform(&visitor.dashboard, caller, action, jobs, Vec::new()).await;
         if more.is_some() {
             message.push_str(" There are more; repeat the action.");

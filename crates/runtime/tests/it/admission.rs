@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tenure_core::flow::{Among, OnConflict, Unique};
+use tenure_runtime::UniqueDefinition;
 
 use crate::fixture::{START, a_job, created, pass, submitted, with};
 use crate::prelude::*;
@@ -71,6 +73,34 @@ async fn a_given_key_finds_its_job_and_refuses_another_body() {
     assert_eq!(code(&runtime, order(r#"{"a":1}"#)).await, "idempotency_mismatch");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_repeat_is_answered_with_its_job_whatever_the_size_limit_is_now() {
+    let limited = |max: usize| {
+        let draft =
+            TypeDefinition { payload_bytes_max: Some(max), ..TypeDefinition::new("draft", "distributed") };
+        let unique = |on_conflict| {
+            let rule = Unique { among: Among::Waiting, on_conflict };
+            Some(UniqueDefinition { key: "type".to_owned(), rule })
+        };
+        let named = |name: &str| TypeDefinition { name: name.to_owned(), ..draft.clone() };
+        let returned = TypeDefinition { unique: unique(OnConflict::Return), ..named("returned") };
+        let replaced = TypeDefinition { unique: unique(OnConflict::Replace), ..named("replaced") };
+        let types = vec![draft, returned, replaced];
+        Definitions { lifecycles: Lifecycle::built_in(), types, ..Definitions::default() }
+    };
+    let (runtime, _) = with(limited(100), Options::default()).await;
+    let new = |job_type: &str| NewJob::new(job_type, Json::parse(r#"{"text":"longer"}"#).unwrap());
+    for first in [new("draft").keyed("k1"), new("returned"), new("replaced")] {
+        assert_eq!(code(&runtime, first).await, "created");
+    }
+    runtime.redefine(limited(5)).await.unwrap();
+    assert_eq!(code(&runtime, new("draft").keyed("k1")).await, "found");
+    assert_eq!(code(&runtime, new("returned")).await, "found");
+    for refused in [new("draft"), new("draft").keyed("k2"), new("replaced")] {
+        assert_eq!(code(&runtime, refused).await, "too_large");
+    }
+}
+
 /// Makes a type invalid.
 type Change = fn(&mut TypeDefinition);
 
@@ -81,13 +111,14 @@ async fn invalid_definitions_are_refused_when_loaded() {
         change(&mut definitions.types[0]);
         definitions
     };
-    let cases: [(&str, Change); 8] = [
+    let cases: [(&str, Change); 9] = [
         ("guard", |it| it.guard = Some("payload.prompt ==".to_owned())),
         ("guard", |it| it.guard = Some("paylod.prompt == 1".to_owned())),
         ("schema", |it| it.schema = Some(json!({ "type": "no-such-type" }))),
         ("schema", |it| it.schema = Some(json!({ "$ref": "http://127.0.0.1:1/schema.json" }))),
         ("no-such-lifecycle", |it| it.lifecycle = "no-such-lifecycle".to_owned()),
         ("compensates with", |it| it.compensate_with = Some("no-such-type".to_owned())),
+        ("picture → picture", |it| it.compensate_with = Some("picture".to_owned())),
         ("has no [credits]", |it| it.lifecycle = "so1".to_owned()),
         ("no timeout rule", |it| it.timeouts = vec![("queued".to_owned(), Millis(5))]),
     ];

@@ -165,7 +165,7 @@ async fn times_during_a_pause_are_not_made_up() {
     pass(10 * MINUTE).await;
     assert!(jobs(&store.handle()).await.is_empty());
     let paused = schedule(&store.handle()).await;
-    runtime.resume_schedule("operator:ann".into(), &paused).await.unwrap().unwrap();
+    runtime.resume_schedule("operator:ann".into(), &paused, None).await.unwrap().unwrap();
     pass(MINUTE).await;
     assert_eq!(occurrences(&store.handle()).await, ["2026-03-01T00:11:00.000Z"]);
 }

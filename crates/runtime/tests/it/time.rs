@@ -1,8 +1,11 @@
 //! Effects of time in a running runtime: sweeps, outages, retention, versions.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tenure_core::lifecycle::BUILT_IN;
+use tenure_runtime::Committed;
 
 use crate::fixture::{
     START, a_job, claimed, created, fail, job_of, pass, report, runtime, state, succeed, with,
@@ -45,6 +48,28 @@ async fn the_timeouts_of_other_jobs_fire_while_one_job_is_corrupt() {
     store.corrupt().clear();
     pass(Duration::from_secs(61)).await;
     assert_eq!(state(&runtime, *corrupt).await, "queued", "a job that can be read again is swept again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_failure_of_the_last_attempt_is_no_retry() {
+    let retries = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&retries);
+    let observe = Arc::new(move |committed: &Committed| {
+        let found = committed.transitions.iter().filter(|transition| transition.is_retry).count();
+        counted.fetch_add(found, Ordering::SeqCst);
+    });
+    let picture = TypeDefinition { max_attempts: Some(2), ..TypeDefinition::new("picture", "image") };
+    let definitions =
+        Definitions { lifecycles: Lifecycle::built_in(), types: vec![picture], ..Definitions::default() };
+    let (runtime, _) = with(definitions, Options { observe, ..Options::default() }).await;
+    let job = created(&runtime, a_job("picture")).await;
+    for (failures, after) in [(1, "failed"), (2, "dead_letter")] {
+        let held = claimed(&runtime, "w1", Duration::from_mins(1)).await.remove(0);
+        assert_eq!(held.attempt, failures);
+        report(&runtime, &held, fail(Class::Transient)).await.unwrap();
+        assert_eq!(state(&runtime, job.id()).await, after);
+    }
+    assert_eq!(retries.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,8 +3,11 @@
 use serde_json::Value;
 use tenure_api::{ActionResults, NamedResult};
 use tenure_core::job::CancelMode;
+use tenure_core::job::Job;
 use tenure_core::limits::PAGE_BYTES_MAX;
-use tenure_service::bulk::{Action, Answer, Portions, matching, output_bytes, split_copies, submit_each};
+use tenure_service::bulk::{
+    Action, Answer, Portions, bind_request, matching, output_bytes, split_copies, submit_each,
+};
 
 use crate::headers::ReturnPreference;
 use crate::http::ItemOutput;
@@ -29,7 +32,11 @@ pub(crate) async fn act(call: CallContext, at: AtLifecycleApi, body: Body<reques
     // The answer has the jobs: at most this many bytes and those of the last page that was read.
     let bytes_max = if dry_run { usize::MAX } else { PAGE_BYTES_MAX / 2 };
     let before = cursor_of(cursor.as_deref())?;
-    let (jobs, next_cursor) = matching(&call, &call.caller, &filter.into(), before, bytes_max).await?;
+    let key = body.key.filter(|_| !dry_run);
+    let adds_work = action == Action::Retry;
+    let first_at = bind_request(&call, &call.caller, "actions", key.as_ref(), adds_work).await?;
+    let keep = |job: &Job| first_at.is_none_or(|at| action.concerned(job, at));
+    let (jobs, next_cursor) = matching(&call, &call.caller, &filter.into(), before, bytes_max, keep).await?;
     let matched = jobs.len() as u64;
     if dry_run {
         return ok(&ActionResults::<JobId, ItemOutput, Value> { matched, results: Vec::new(), next_cursor });
@@ -41,8 +48,7 @@ pub(crate) async fn act(call: CallContext, at: AtLifecycleApi, body: Body<reques
     };
     let mode = mode.map_or(CancelMode::Soft, core_mode);
     let mut answer = NamedAnswer::new(&call, CallId::ActOnJobs);
-    submit_each(&call, &call.caller, action, mode, body.key, &jobs, |job, result| answer.push(job, result))
-        .await;
+    submit_each(&call, &call.caller, action, mode, key, &jobs, |job, result| answer.push(job, result)).await;
     for (job, problem) in &others {
         answer.refuse(*job, problem);
     }

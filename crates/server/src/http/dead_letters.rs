@@ -1,7 +1,8 @@
 //! Dead letters: list, redrive, dismiss.
 
 use tenure_api::RedriveResults;
-use tenure_service::bulk::ACTION_JOBS_MAX;
+use tenure_core::dead_letter::DeadLetter;
+use tenure_service::bulk::{ACTION_JOBS_MAX, bind_request};
 use tenure_service::dead_letters::{check_rate, find, matching, narrow, redrive_each, visible};
 use tenure_store::BoundedPage;
 
@@ -11,6 +12,7 @@ use crate::http::prelude::*;
 pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {
     let (mut filter, rows) = (params.dead_letters()?, params.page()?);
     params.done()?;
+    call.resolve_state_alias(&mut filter.jobs);
     narrow(&call.caller, &mut filter)?;
     let BoundedPage { rows: letters, has_more } = call.store().dead_letters_page(filter, rows).await?;
     let next = letters.last().filter(|_| has_more).map(|letter| letter.job_id.to_string());
@@ -22,13 +24,22 @@ pub(crate) async fn redrive(call: CallContext, body: Body<request::Redrive>) -> 
     let request::Redrive { ids, filter, max_per_second, cursor } = body.value;
     check_rate("#/max_per_second", max_per_second)?;
     let by_filter = filter.is_some();
+    let bind = async || bind_request(&call, &call.caller, "redrive", body.key.as_ref(), true).await;
     let (jobs, next_cursor) = match (ids, filter) {
-        (Some(ids), None) => (job_ids(&ids)?, None),
+        (Some(ids), None) => {
+            let ids = job_ids(&ids)?;
+            bind().await?;
+            (ids, None)
+        }
         (None, Some(filter)) => {
             let mut params = QueryParams::of_object(&filter)?;
-            let filter = params.dead_letters()?;
+            let mut filter = params.dead_letters()?;
             params.done()?;
-            matching(&call, &call.caller, filter, cursor_of(cursor.as_deref())?, |_| true).await?
+            call.resolve_state_alias(&mut filter.jobs);
+            let before = cursor_of(cursor.as_deref())?;
+            let first_at = bind().await?;
+            let keep = |letter: &DeadLetter| first_at.is_none_or(|at| letter.created_at <= at);
+            matching(&call, &call.caller, filter, before, keep).await?
         }
         _ => return Err(Problem::malformed("#", "give either ids or filter")),
     };

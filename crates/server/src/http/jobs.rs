@@ -201,7 +201,7 @@ async fn bind_key(call: &CallContext, key: &str, jobs: &[Box<RawValue>]) -> Resu
     }
     let key = IdempotencyKey { key: key.into(), fingerprint: hash.finalize().into() };
     let scope = call.caller.user.as_deref().unwrap_or_default().into();
-    call.submit(Some(key), Command::KeyRequest { scope }).await.map(drop)
+    call.submit(Some(key), Command::KeyRequest { scope, adds_work: true }).await.map(drop)
 }
 
 /// The key that an item of a batch has itself. Its body is the one that `POST /api/jobs` would take with this key in the
@@ -282,7 +282,7 @@ pub(crate) async fn cancel(call: CallContext, Id(id): Id, body: OptionalBody<req
 
 pub(crate) async fn retry(call: CallContext, Id(id): Id, body: EmptyBody) -> Reply {
     let job = call.managed_job(id).await?;
-    call.caller.may_create_like(&job.spec)?;
+    call.caller.may_create_like(&job)?;
     let retry = Retry { job: id, id: call.runtime().new_id(), when: When::Now };
     let output = call.submit(body.key, Command::Retry(retry)).await?;
     Ok(created(&call, output))

@@ -89,21 +89,22 @@ pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>) -> Reply
 }
 
 pub(crate) async fn remove(call: CallContext, Named(id): Named<Name>) -> Reply {
-    change(&call, id, ScheduleChange::Remove).await
+    change(&call, None, id, ScheduleChange::Remove).await
 }
 
-pub(crate) async fn pause(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
-    change(&call, id, ScheduleChange::Pause).await
+pub(crate) async fn pause(call: CallContext, Named(id): Named<Name>, body: EmptyBody) -> Reply {
+    change(&call, body.key, id, ScheduleChange::Pause).await
 }
 
-async fn change(call: &CallContext, id: Name, change: ScheduleChange) -> Reply {
-    let output = call.submit(None, Command::ChangeSchedule { id, change }).await?;
+async fn change(call: &CallContext, key: Option<IdempotencyKey>, id: Name, change: ScheduleChange) -> Reply {
+    let output = call.submit(key, Command::ChangeSchedule { id, change }).await?;
     ok(&shown(call, &automation_of(output).0))
 }
 
-pub(crate) async fn resume(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
+pub(crate) async fn resume(call: CallContext, Named(id): Named<Name>, body: EmptyBody) -> Reply {
     let automation = find(&call, &(AutomationKind::Schedule, id)).await?;
-    let output = call.runtime().resume_schedule(call.caller.origin(), as_schedule(&automation)).await??;
+    let (by, schedule) = (call.caller.origin(), as_schedule(&automation));
+    let output = call.runtime().resume_schedule(by, schedule, body.key).await??;
     ok(&shown(&call, &automation_of(output).0))
 }
 

@@ -53,15 +53,15 @@ pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>) -> Reply
 }
 
 pub(crate) async fn remove(call: CallContext, Named(id): Named<Name>) -> Reply {
-    change(&call, id, WebhookChange::Remove).await
+    change(&call, None, id, WebhookChange::Remove).await
 }
 
-pub(crate) async fn enable(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
-    change(&call, id, WebhookChange::Enable).await
+pub(crate) async fn enable(call: CallContext, Named(id): Named<Name>, body: EmptyBody) -> Reply {
+    change(&call, body.key, id, WebhookChange::Enable).await
 }
 
-pub(crate) async fn disable(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
-    change(&call, id, WebhookChange::Disable).await
+pub(crate) async fn disable(call: CallContext, Named(id): Named<Name>, body: EmptyBody) -> Reply {
+    change(&call, body.key, id, WebhookChange::Disable).await
 }
 
 pub(crate) async fn replay(
@@ -77,10 +77,10 @@ pub(crate) async fn replay(
         }
         _ => return Err(Problem::malformed("#", "needs one of after and since")),
     };
-    change(&call, id, WebhookChange::Replay(position)).await
+    change(&call, body.key, id, WebhookChange::Replay(position)).await
 }
 
-async fn change(call: &CallContext, id: Name, change: WebhookChange) -> Reply {
-    let output = call.submit(None, Command::ChangeWebhook { id, change }).await?;
+async fn change(call: &CallContext, key: Option<IdempotencyKey>, id: Name, change: WebhookChange) -> Reply {
+    let output = call.submit(key, Command::ChangeWebhook { id, change }).await?;
     ok(&shown(&automation_of(output).0))
 }

@@ -23,6 +23,8 @@ pub(super) struct JobModel {
     pub(super) seq: u32,
     pub(super) attempt: u32,
     pub(super) failed: u32,
+    /// Whether the job waits after its attempt was counted in `failed`.
+    pub(super) is_counted: bool,
     pub(super) fence: u64,
     pub(super) run_at: Timestamp,
     pub(super) updated_at: Timestamp,
@@ -96,6 +98,7 @@ impl JobModel {
             seq: 0,
             attempt: 1,
             failed: 0,
+            is_counted: false,
             fence: 0,
             run_at: spec.created_at,
             updated_at: spec.created_at,
@@ -158,10 +161,12 @@ impl JobModel {
         self.steps.push(Transition { trigger, to, ts, by_clock, holder });
         self.seq += 1;
         self.attempt = event.attempt;
-        self.failed += u32::from(rules::fails(&event.trigger));
+        let counts = self.counts(event);
+        self.failed += u32::from(counts);
         self.state = event.to.clone();
         let was_active = self.phase == Phase::Active;
         self.phase = rules::phase(&self.kind.lifecycle, &event.to).unwrap_or(facts.phase());
+        self.is_counted = self.phase == Phase::Waiting && (self.is_counted || counts);
         self.run_at = facts.run_at.unwrap_or(self.run_at);
         self.due = facts.due.map(|due| due.0);
         self.timeout = self.kind.timeout(&event.to).map(|span| running + span.0 as i64);

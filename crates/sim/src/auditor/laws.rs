@@ -1,5 +1,7 @@
 //! Checks each new event against laws 1 to 5, 9, and the errors of law 10.
 
+use tenure_core::lifecycle::Condition;
+
 use crate::auditor::Violation;
 use crate::auditor::job_model::JobModel;
 use crate::auditor::rules::{self, RetryBudget};
@@ -90,6 +92,20 @@ impl JobModel {
         Some(self.violation(1, what, expected))
     }
 
+    /// Whether this event counts the attempt as failed: once in each attempt.
+    pub(super) fn counts(&self, event: &Event) -> bool {
+        let uses_one_up = || {
+            let phase = event.facts.phase();
+            let by_condition = match self.rule_for(event).and_then(|rule| rule.when) {
+                Some(Condition::Retry) => phase == Phase::Ready,
+                Some(Condition::Exhausted) => phase.is_final(),
+                None => false,
+            };
+            by_condition && event.trigger != Trigger::Release
+        };
+        !self.is_counted && (rules::fails(&event.trigger) || uses_one_up())
+    }
+
     fn rule_for(&self, event: &Event) -> Option<&Rule> {
         let from = (self.seq > 0).then_some(&self.state);
         let error = event.facts.error.as_deref().or(self.error.as_ref());
@@ -97,7 +113,8 @@ impl JobModel {
     }
 
     fn retry_budget(&self, event: &Event) -> RetryBudget {
-        let failed = self.failed + u32::from(rules::fails(&event.trigger));
+        let is_new = !self.is_counted && event.trigger != Trigger::Release;
+        let failed = self.failed + u32::from(is_new);
         RetryBudget { failed, max: self.spec.max_attempts }
     }
 

@@ -62,8 +62,10 @@ fn failed_validation() {
     server.run_expecting(7, &["job", "create", "hello", "--priority", "1000000000"]);
     server.run_expecting(7, &["job", "list", "--phase", "sideways"]);
     std::fs::write(server.path().join("bad.toml"), "lisen = 1\n").unwrap();
-    server.run_expecting(7, &["config", "--config", "bad.toml"]);
-    server.run_expecting(5, &["config", "--config", "nowhere.toml"]);
+    for command in ["config", "serve", "test-server"] {
+        server.run_expecting(5, &[command, "--config", "nowhere.toml"]);
+        server.run_expecting(7, &[command, "--config", "bad.toml"]);
+    }
 }
 
 #[test]

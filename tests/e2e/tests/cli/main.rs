@@ -11,6 +11,7 @@ mod bench;
 mod dev;
 mod doctor;
 mod exits;
+mod fake_server;
 mod help;
 mod hostile_text;
 mod jobs;

@@ -1,8 +1,12 @@
 //! `tenure dead`, `queue`, `worker`, `account` and `key`.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
+use tenure_e2e::cli::expect_exit;
 use tenure_e2e::{assert_fields, rows};
 
+use crate::fake_server::FakeServer;
 use crate::start_server;
 
 #[test]
@@ -38,6 +42,29 @@ fn dead_letters_are_listed_redriven_and_dismissed() {
 }
 
 #[test]
+fn a_redrive_of_more_than_one_call_continues_at_the_cursor() {
+    let results = |ids: &[&str]| -> Vec<Value> {
+        ids.iter().map(|id| json!({ "job_id": "dead", "ok": { "id": id } })).collect()
+    };
+    let refused = json!({ "job_id": "dead", "error": { "code": "unknown_type", "status": 422 } });
+    let last = [results(&["c"]), vec![refused]].concat();
+    let server = FakeServer::answers(vec![
+        json!({ "redriven": 2, "results": results(&["a", "b"]), "next_cursor": "next" }),
+        json!({ "redriven": 1, "results": last, "next_cursor": null }),
+    ]);
+    let begun = Instant::now();
+    let arguments = ["dead", "redrive", "--all", "--type", "index", "--max-per-second", "10"];
+    let (stdout, stderr) = expect_exit(server.run(&arguments), 6, arguments);
+    assert_eq!(stdout, "a\nb\nc\n");
+    assert!(stderr.ends_with("3 redriven, 1 refused\n"), "{stderr}");
+    assert!(begun.elapsed() >= Duration::from_millis(200), "two jobs of the first call take 200 ms");
+    let [first, second] = &server.requests()[..] else { panic!("two calls: {:?}", server.requests()) };
+    assert_eq!(first.target, "POST /api/dead-letters/redrive");
+    assert_eq!((&first.body["cursor"], &second.body["cursor"]), (&Value::Null, &json!("next")));
+    assert_eq!(first.body["filter"], second.body["filter"]);
+}
+
+#[test]
 fn queues_are_paused_and_resumed() {
     let server = start_server();
     server.create(&["hello", "--queue", "pictures"]);
@@ -66,6 +93,24 @@ fn accounts_are_granted_credits() {
     let wide = server.run_ok(&["account", "get", "ada", "-o", "wide"]);
     assert!(wide.contains("invoice 17") && wide.contains(&id), "{wide}");
     assert_eq!(server.run_ok(&["account", "get", "ada", "-o", "name"]), "ada\n");
+}
+
+#[test]
+fn the_whole_ledger_is_shown() {
+    let page = |reasons: &[&str], next: Option<&str>| {
+        let line =
+            |reason: &&str| json!({ "id": 1, "ts": "", "kind": "grant", "amount": 1, "reason": reason });
+        let ledger: Vec<Value> = reasons.iter().map(line).collect();
+        json!({ "granted": 3, "reserved": 0, "spent": 0, "available": 3, "ledger": ledger, "next_cursor": next })
+    };
+    let server = FakeServer::answers(vec![page(&["first", "second"], Some("2")), page(&["third"], None)]);
+    let arguments = ["account", "get", "ada", "-o", "wide"];
+    let (stdout, _) = expect_exit(server.run(&arguments), 0, arguments);
+    let lines: Vec<&str> = stdout.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    assert!(lines.ends_with(&["REASON", "first", "second", "third"]), "{stdout}");
+    let targets: Vec<String> = server.requests().into_iter().map(|request| request.target).collect();
+    let path = "GET /api/accounts/ada/credits";
+    assert_eq!(targets, [format!("{path}?limit=500"), format!("{path}?limit=500&cursor=2")]);
 }
 
 #[test]

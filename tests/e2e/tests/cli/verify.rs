@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tenure_core::json::Json;
-use tenure_e2e::cli::{Folder, transcript};
+use tenure_e2e::cli::{Folder, exit_code, transcript};
 use tenure_runtime::{Definitions, NewJob, Options, Runtime};
 use tenure_store::Store;
 
@@ -33,6 +33,24 @@ async fn a_difference_is_a_line_and_exit_code_1() {
     let (line, _) = folder.outputs(1, "verify -o jsonl");
     let difference = "attempt is 7 in the row and 1 by its history";
     assert!(line.contains(r#""law":6"#) && line.contains(difference), "{line}");
+}
+
+#[tokio::test]
+async fn a_flag_goes_before_the_variables() {
+    let folder = Folder::new();
+    running(folder.path()).await.stop().await;
+    let unreachable = "postgres://postgres@127.0.0.1:1/none";
+    let verify = |arguments: &[&str]| {
+        let mut command = folder.command();
+        command.env("TENURE_DATABASE_URL", unreachable).env("TENURE_DATA", "nowhere");
+        exit_code(&command.arg("verify").args(arguments).output().unwrap())
+    };
+    assert_eq!(verify(&["--data", "tenure-data"]), 0);
+    assert_eq!(verify(&["--database-url", "postgres://postgres@127.0.0.1:2/none"]), 9);
+    assert_eq!(verify(&[]), 9);
+    assert_eq!(verify(&["--data", "tenure-data", "--database-url", unreachable]), 2);
+    let by_folder = folder.command().env("TENURE_DATA", "nowhere").arg("verify").output().unwrap();
+    assert_eq!(exit_code(&by_folder), 5);
 }
 
 #[test]

@@ -43,6 +43,60 @@ fn a_dead_letter_has_its_error_and_can_be_dismissed() {
     });
 }
 
+/// A lifecycle whose jobs are `lost` when they fail; before, that state was called `buried`.
+const FRAGILE: &str = r#"
+name = "fragile"
+version = 1
+about = "Fails for good."
+initial = "queued"
+
+[states]
+queued = { role = "ready" }
+running = { role = "active" }
+done = { outcome = "succeeded" }
+lost = { outcome = "dead", alias = "buried" }
+
+[[transitions]]
+on = "create"
+to = "queued"
+
+[[transitions]]
+on = "claim"
+from = "queued"
+to = "running"
+
+[[transitions]]
+on = "succeed"
+from = "running"
+to = "done"
+
+[[transitions]]
+on = ["fail", "lease_expired"]
+from = "running"
+to = "lost"
+"#;
+
+#[test]
+fn an_alias_of_a_state_is_accepted_in_filters_and_queries() {
+    let config = "lifecycles = [\"fragile.toml\"]\n[types.a]\nlifecycle = \"fragile\"\n";
+    on_both_stores_with_files(&[("tenure.toml", config), ("fragile.toml", FRAGILE)], async |server| {
+        let job = create_dead(&server, json!({ "type": "a" }), json!({ "code": "E" })).await;
+        let done = server.create_finished(json!({ "type": "a" })).await;
+        let found = async |path: &str| server.column(path, "id").await;
+        let ids = vec![job["id"].clone()];
+        for state in ["buried", "lost"] {
+            assert_eq!(found(&format!("/api/jobs?state={state}")).await, ids, "{state}");
+            assert_eq!(found(&format!("/api/jobs?q=state:{state}")).await, ids, "{state}");
+            let letters = server.column(&format!("/api/dead-letters?state={state}"), "job_id").await;
+            assert_eq!(letters, ids, "{state}");
+            let body = json!({ "filter": { "state": state } });
+            assert_eq!(server.post_ok("/api/dead-letters/redrive", &body).await["redriven"], 1, "{state}");
+        }
+        let both = vec![done["id"].clone(), job["id"].clone()];
+        assert_eq!(found("/api/jobs?q=state:buried,done").await, both);
+    });
+}
+
 #[test]
 fn dead_letters_are_filtered_and_paged() {
     on_both_stores(async |server| {

@@ -45,6 +45,49 @@ fn a_bulk_action_applies_to_every_matching_job() {
 }
 
 #[test]
+fn a_repeated_action_or_redrive_concerns_the_same_jobs() {
+    on_both_stores(async |server| {
+        let keyed = async |key: &str, path: &str, body: &Value| server.post_keyed(key, path, body).await;
+        let ids = |answer: &Value| column(&answer["results"], "job_id");
+        let lost = async || {
+            let job = server.create(json!({ "type": "a" })).await;
+            let body = json!({ "reason_code": "timeout", "detail": "slow" });
+            server.call_ok(&job, "dead-letter", &body).await["id"].clone()
+        };
+        let first = lost().await;
+        let retry = json!({ "action": "retry", "filter": { "outcome": "dead" } });
+        let redrive = json!({ "filter": { "type": "a" } });
+        let copied = keyed("k1", "/api/jobs/actions", &retry).await.expect(200);
+        let redriven = keyed("k2", "/api/dead-letters/redrive", &redrive).await.expect(200);
+        assert_eq!((ids(&copied), ids(&redriven)), (vec![first.clone()], vec![first.clone()]));
+        server.create(json!({ "type": "cancelled" })).await;
+        let cancel = json!({ "action": "cancel", "filter": { "type": "cancelled" } });
+        assert_eq!(keyed("k3", "/api/jobs/actions", &cancel).await.expect(200)["matched"], 1);
+
+        let second = lost().await;
+        let kept = server.create(json!({ "type": "cancelled" })).await;
+        let before = server.rows("/api/jobs?type=a").await.len();
+        let again = keyed("k1", "/api/jobs/actions", &retry).await.expect(200);
+        assert_eq!(again["results"][0]["ok"]["id"], copied["results"][0]["ok"]["id"]);
+        assert_eq!(ids(&again), vec![first.clone()]);
+        let again = keyed("k2", "/api/dead-letters/redrive", &redrive).await.expect(200);
+        assert_eq!(ids(&again), vec![first]);
+        assert_eq!(server.rows("/api/jobs?type=a").await.len(), before, "nothing was created");
+        keyed("k3", "/api/jobs/actions", &cancel).await.expect(200);
+        assert_eq!(server.job(&kept).await["state"], "queued");
+
+        let other = json!({ "action": "cancel", "filter": { "type": "a" } });
+        for key in ["k1", "k3"] {
+            keyed(key, "/api/jobs/actions", &other).await.problem(422, "idempotency_mismatch");
+        }
+        let other = json!({ "ids": [second] });
+        keyed("k2", "/api/dead-letters/redrive", &other).await.problem(422, "idempotency_mismatch");
+        let fresh = keyed("k4", "/api/dead-letters/redrive", &redrive).await.expect(200);
+        assert!(ids(&fresh).contains(&second), "{fresh}");
+    });
+}
+
+#[test]
 fn a_bulk_action_on_every_job_must_say_so() {
     on_both_stores(async |server| {
         for kind in ["a", "b", "b"] {

@@ -160,6 +160,30 @@ fn operators_change_a_resource_without_a_restart() {
 }
 
 #[test]
+fn a_repeated_pause_or_resume_with_its_key_changes_nothing() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let pause = async |body: Value| server.post_keyed("p", "/api/resources/api/pause", &body).await;
+        let until =
+            async || server.read("/api/resources/api?key=acme").await["buckets"][0]["paused_until"].clone();
+        server.create(call("acme")).await;
+        let body = json!({ "key": "acme", "for": "1h" });
+        pause(body.clone()).await.expect(200);
+        let first = until().await;
+        assert!(first.is_string(), "{first}");
+        pause(body).await.expect(200);
+        assert_eq!(until().await, first);
+        pause(json!({ "key": "acme", "for": "2h" })).await.problem(422, "idempotency_mismatch");
+        assert_eq!(until().await, first);
+        let resume = async || server.post_keyed("r", "/api/resources/api/resume", &json!({})).await;
+        resume().await.expect(200);
+        let again = json!({ "key": "acme", "for": "3h" });
+        server.post("/api/resources/api/pause", &again).await.expect(200);
+        resume().await.expect(200);
+        assert!(until().await.is_string(), "the repeat did not resume it again");
+    });
+}
+
+#[test]
 fn tokens_arrive_at_their_time_and_workers_pause_buckets() {
     on_both_stores_with_config(CONFIG, async |server| {
         for _ in 0..7 {
@@ -195,7 +219,10 @@ fn a_sequence_runs_in_order_and_halts_until_it_is_resumed() {
         assert_eq!(server.metrics().await.sum("tenure_sequences_halted", &[]), Some(1.0));
         let why = server.get(&path(&a2, "explain")).await.expect(200);
         assert_eq!(why["waits_for"][0]["kind"], "halt");
-        server.post("/api/sequences/ordered/a%2F1/resume", &json!({})).await.expect(200);
+        for _ in 0..2 {
+            let resume = "/api/sequences/ordered/a%2F1/resume";
+            server.post_keyed("once", resume, &json!({})).await.expect(200);
+        }
         server
             .post("/api/sequences/ordered/a%2F1/resume", &json!({}))
             .await

@@ -51,6 +51,21 @@ fn a_schedule_is_created_listed_paused_and_deleted() {
 }
 
 #[test]
+fn a_repeated_pause_or_resume_of_a_schedule_with_its_key_changes_nothing() {
+    on_both_stores(async |server| {
+        server.post("/api/schedules", &nightly()).await.expect(201);
+        let keyed = async |call: &str| {
+            server.post_keyed(call, &format!("/api/schedules/nightly/{call}"), &json!({})).await.expect(200)
+        };
+        assert_eq!(keyed("pause").await["paused"], true);
+        assert_eq!(keyed("resume").await["paused"], false);
+        assert_eq!(keyed("pause").await["paused"], false, "it answers the schedule, and pauses nothing");
+        server.post_ok("/api/schedules/nightly/pause", &json!({})).await;
+        assert_eq!(keyed("resume").await["paused"], true);
+    });
+}
+
+#[test]
 fn a_schedule_is_replaced_and_its_history_stays() {
     on_both_stores(async |server| {
         let created = server.post("/api/schedules", &nightly()).await.expect(201);

@@ -342,6 +342,31 @@ fn a_disabled_webhook_waits_and_a_replay_sends_again() {
 }
 
 #[test]
+fn a_repeated_change_of_a_webhook_with_its_key_changes_nothing() {
+    on_both_stores_with_config(QUICK, async |server| {
+        let receiver = Receiver::start().await;
+        webhook(&server, &receiver.url, json!({ "event": "job_succeeded" })).await;
+        server.create_finished(json!({ "type": "a" })).await;
+        let position = async || server.read("/api/webhooks/h").await["position"].as_u64();
+        eventually("all are sent", async || position().await > Some(2)).await;
+        let keyed = async |key: &str, call: &str, body: Value| {
+            server.post_keyed(key, &format!("/api/webhooks/h/{call}"), &body).await
+        };
+        let replay = async |after: u64| keyed("k", "replay", json!({ "after": after })).await;
+        keyed("d", "disable", json!({})).await.expect(200);
+        replay(1).await.expect(200);
+        keyed("e", "enable", json!({})).await.expect(200);
+        eventually("they are sent again", async || position().await > Some(2)).await;
+        let disabled = server.post_ok("/api/webhooks/h/disable", &json!({})).await;
+        let stopped = position().await;
+        assert_eq!(replay(1).await.expect(200)["position"].as_u64(), stopped);
+        assert_eq!(keyed("e", "enable", json!({})).await.expect(200)["disabled_at"], disabled["disabled_at"]);
+        assert_eq!(position().await, stopped);
+        replay(0).await.problem(422, "idempotency_mismatch");
+    });
+}
+
+#[test]
 fn a_slow_receiver_does_not_delay_others() {
     on_both_stores(async |server| {
         let receiver = Receiver::start().await;

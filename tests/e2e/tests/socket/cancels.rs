@@ -28,6 +28,18 @@ fn a_soft_cancel_is_pushed_and_confirmed() {
 }
 
 #[test]
+fn the_cancel_by_a_newer_job_with_the_same_unique_key_is_pushed() {
+    let unique = "unique = { key = \"type\", among = \"unfinished\", on_conflict = \"cancel\" }\n";
+    on_both_stores_with_config(&format!("{TYPES}{unique}"), async |server| {
+        let mut engine = engine(&server, "e1", &["index"], 1).await;
+        let (job, dispatch) = engine.dispatched(&server, "index").await;
+        server.create(json!({ "type": "index" })).await;
+        assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "soft" })));
+        assert_eq!(server.job(&job).await["cancel_requested"]["mode"], "soft");
+    });
+}
+
+#[test]
 fn a_hard_cancel_is_pushed_and_frees_capacity() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 1).await;

@@ -54,6 +54,30 @@ fn only_the_roles_of_the_rule_may_send_its_signal() {
 }
 
 #[test]
+fn every_role_of_a_caller_counts() {
+    let with = |by: &str, roles: &[Role], user: Option<&str>| {
+        let roles = roles.iter().copied().collect();
+        CommandOrigin { roles, user: user.map(Into::into), ..by.into() }
+    };
+    let sent = |lifecycle: &Lifecycle, by: CommandOrigin| {
+        let mut catalog = catalog();
+        catalog.add_lifecycle(lifecycle.clone());
+        catalog.add_type(a_type("work", lifecycle)).expect("its lifecycle is known");
+        let mut world = World::new(catalog);
+        world.submit(&envelope("user:u1", Command::Create(Box::new(a_job(1, "work"))))).expect("it is valid");
+        world.submit(&CommandEnvelope { by, key: None, command: signal("approve") }).is_ok()
+    };
+    let by_producer = include_str!("../payout.toml").replace("[\"operator\"]", "[\"producer\"]");
+    let by_producer = Lifecycle::parse(&by_producer).expect("it is valid");
+    let both = [Role::Operator, Role::Producer];
+    assert!(sent(&by_producer, with("operator:k1", &both, Some("u1"))));
+    assert!(!sent(&by_producer, with("operator:k1", &both, Some("u2"))), "it is a producer of another user");
+    assert!(!sent(&by_producer, with("operator:k1", &[Role::Operator], Some("u1"))));
+    assert!(sent(&payout(), with("user:u1", &both, Some("u1"))));
+    assert!(!sent(&payout(), with("user:u1", &[Role::Producer], Some("u1"))));
+}
+
+#[test]
 fn a_waiting_initial_state_counts_in_the_longest_life() {
     use tenure_core::lifecycle::LongestLife;
     let lifecycle = payout();

@@ -135,13 +135,16 @@ fn the_key_of_a_request_is_bound_to_its_body_and_its_scope() {
     let mut world = world();
     let keyed = |scope: &str, body| CommandEnvelope {
         key: Some(IdempotencyKey { key: "k".into(), fingerprint: [body; 32] }),
-        ..envelope("ann", Command::KeyRequest { scope: scope.into() })
+        ..envelope("ann", Command::KeyRequest { scope: scope.into(), adds_work: true })
     };
     let results = world.submit_all(&[keyed("u1", 0), keyed("u1", 0), keyed("u1", 1), keyed("u2", 1)]);
-    for nth in [0, 1, 3] {
-        assert!(matches!(results[nth], Ok(CommandOutput::Nothing)), "{nth}: {:?}", results[nth]);
+    let first_at = world.now.at;
+    for (nth, replayed) in [(0, false), (1, true), (3, false)] {
+        assert_eq!(results[nth], Ok(CommandOutput::RequestBound { first_at, replayed }), "{nth}");
     }
     assert_eq!(results[2].as_ref().expect_err("another body").code(), "idempotency_mismatch");
+    world.wait(Millis::seconds(5));
+    assert_eq!(world.submit(&keyed("u1", 0)), Ok(CommandOutput::RequestBound { first_at, replayed: true }));
     let later = world.submit(&keyed("u1", 1));
     assert_eq!(later.expect_err("another body").code(), "idempotency_mismatch");
 }

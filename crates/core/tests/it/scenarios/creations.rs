@@ -17,4 +17,5 @@ scenarios! {
     fn a_failed_job_is_compensated();
     fn a_failed_compensation_writes_a_dead_letter_in_any_lifecycle();
     fn a_job_that_never_ran_is_not_compensated();
+    fn a_compensation_of_the_catch_all_type_does_not_compensate_itself();
 }

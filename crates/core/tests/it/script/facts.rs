@@ -89,6 +89,9 @@ impl ScriptRunner {
             Ok(CommandOutput::Automation { automation, .. }) => {
                 vec![format!("{} {}", automation.id().0.as_str(), automation.id().1)]
             }
+            Ok(CommandOutput::RequestBound { replayed, .. }) => {
+                vec![if *replayed { "replayed" } else { "not replayed" }.to_owned()]
+            }
             Ok(CommandOutput::Nothing) => vec!["nothing".to_owned()],
         }
     }

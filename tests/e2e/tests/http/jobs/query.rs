@@ -60,6 +60,17 @@ fn a_query_finds_jobs_by_state_error_user_payload_and_time() {
 }
 
 #[test]
+fn an_amended_payload_is_searched() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a", "payload": { "n": 1 } })).await;
+        let body = json!({ "payload": { "n": 2 } });
+        server.request("PATCH", &path(&job, "")).json(&body).send().await.expect(200);
+        assert_eq!(found(&server, "payload.n:1").await.0, Vec::<Value>::new());
+        assert_eq!(found(&server, "payload.n:2").await.0, vec![job["id"].clone()]);
+    });
+}
+
+#[test]
 fn a_producer_finds_only_the_jobs_of_its_user() {
     on_both_stores(async |mut server| {
         let own = server.create(json!({ "type": "a", "user_id": "u1", "payload": { "n": 1 } })).await;

@@ -211,8 +211,8 @@ fn explain_says_what_a_job_waits_for_in_each_phase() {
 
         let claimed = server.create_claimed(json!({ "type": "review" })).await;
         server.succeed(&claimed).await;
-        let (explained, _) = waits(&server, &claimed).await;
-        assert_eq!(explained["phase"], "waiting");
+        let (explained, what) = waits(&server, &claimed).await;
+        assert_eq!((what, &explained["phase"]), (vec![json!("signal")], &json!("waiting")));
         let next = column(&explained["next"], "trigger");
         assert!(next.contains(&json!("signal:approve")) && next.contains(&json!("timeout")), "{next:?}");
         assert_eq!(explained["clocks"][0]["trigger"], "timeout");

@@ -169,6 +169,17 @@ fn a_priority_range_limits_what_a_key_creates() {
         let low = server.create(json!({ "type": "b" })).await;
         server.post_as(&key, &path(&low, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
         server.post_as(&key, &path(&low, "retry"), &json!({})).await.problem(403, "forbidden");
+        // The copy of an amended job has its present priority.
+        let raised = server.create(json!({ "type": "b", "priority": 3 })).await;
+        let amended =
+            server.request("PATCH", &path(&raised, "")).json(&json!({ "priority": 9 })).send().await;
+        assert_eq!(amended.expect(200)["priority"], 9);
+        let give_up = json!({ "reason_code": "timeout", "detail": "" });
+        server.call_ok(&raised, "dead-letter", &give_up).await;
+        server.post_as(&key, &path(&raised, "retry"), &json!({})).await.problem(403, "forbidden");
+        let ids = json!({ "ids": [raised["id"]] });
+        let redriven = server.post_as(&key, "/api/dead-letters/redrive", &ids).await.expect(200);
+        assert_eq!(redriven["results"][0]["error"]["code"], "forbidden", "{redriven}");
         let schedule = json!({ "cron": "0 0 1 1 *", "job": { "type": "a", "priority": 9 } });
         server.post_as(&key, "/api/schedules", &schedule).await.problem(403, "forbidden");
     });
