@@ -51,6 +51,11 @@ fn a_key_limited_to_types_and_queues_has_access_to_no_other_jobs() {
         for job in [&own, &other_type, &other_queue] {
             server.call_ok(job, "dead-letter", &give_up).await;
         }
+        for other in [&other_type, &other_queue] {
+            let delete = server.request("DELETE", &path(other, "")).key(&key);
+            delete.send().await.problem(403, "forbidden");
+            server.job(other).await;
+        }
         let letters = server.get_as(&key, "/api/dead-letters").await.expect(200);
         assert_eq!(column(&letters["dead_letters"], "job_id"), [own["id"].clone()]);
         let dismiss = |job: &Value| format!("/api/dead-letters/{}/dismiss", id(job));
