@@ -124,7 +124,7 @@ fn grant_form(user: &UserId, caller: &Caller) -> Markup {
 }
 
 fn erase_form(user: &UserId, caller: &Caller) -> Markup {
-    let lacks = Visitor::lacks(caller, Right::Operate);
+    let lacks = Visitor::lacks(caller, Right::ManageSystem);
     let ask = "Erase this user? All finished jobs are deleted now, the others when they are finished.";
     html! {
         details.apart {
@@ -171,7 +171,7 @@ pub(crate) async fn grant(visitor: Visitor, Named(user): Named<UserId>, mut form
 }
 
 pub(crate) async fn erase(visitor: Visitor, Named(user): Named<UserId>, mut form: Form) -> Reply {
-    visitor.caller.may(Right::Operate)?;
+    visitor.caller.may(Right::ManageSystem)?;
     let reason = message("reason", Some(form.need("reason")?))?.unwrap_or_default();
     form.done()?;
     let runtime = visitor.dashboard.runtime();

@@ -72,6 +72,22 @@ fn a_key_limited_to_types_and_queues_has_access_to_no_other_jobs() {
 }
 
 #[test]
+fn a_key_limited_to_some_jobs_erases_no_user() {
+    on_both_stores(async |mut server| {
+        server.use_admin_key().await;
+        let key = create_key(&server, json!({ "role": "operator", "scopes": { "types": ["a"] } })).await;
+        let job = server.create_finished(json!({ "type": "b", "user_id": "u1" })).await;
+        let reason = json!({ "reason": "x" });
+        server.post_as(&key, "/api/users/u1/erase", &reason).await.problem(403, "forbidden");
+        let form = server.request("POST", "/ui/accounts/u1/erase").key(&key).header("origin", server.url());
+        let form = form.header("content-type", "application/x-www-form-urlencoded").bytes("reason=x");
+        assert_eq!(form.send().await.status, 403);
+        server.job(&job).await;
+        assert_eq!(server.post_ok("/api/users/u1/erase", &reason).await["deleted"], 1);
+    });
+}
+
+#[test]
 fn a_worker_key_limited_to_types_claims_and_reports_no_other_jobs() {
     on_both_stores(async |mut server| {
         server.use_admin_key().await;
