@@ -1,5 +1,6 @@
 //! [`App`]: the service, and what only the server has. Cheap to clone. [`CallContext`]: the app and the caller of a call.
 
+use std::collections::VecDeque;
 use std::ops::Deref;
 
 use axum::extract::{FromRef, FromRequestParts};
@@ -89,6 +90,10 @@ pub(crate) struct CallContext {
     pub(crate) preference: ReturnPreference,
 }
 
+/// A stream must end: its caller is no longer valid, or the server drains.
+#[derive(Debug)]
+pub(crate) struct StreamEnded;
+
 impl CallContext {
     /// One job, if it exists and the caller may see it.
     pub(crate) async fn job(&self, id: JobId) -> Result<Arc<Job>> {
@@ -126,9 +131,13 @@ impl CallContext {
         self.app.may_see(&self.caller, job).await
     }
 
-    /// Whether a stream of this caller may continue.
-    pub(crate) async fn may_continue(&self) -> bool {
-        self.app.may_continue(&self.caller).await
+    /// The next text that a stream of this caller sends, if one is ready. Checked before each: the credential may have ended
+    /// since the texts were read.
+    pub(crate) async fn next_ready(
+        &self,
+        ready: &mut VecDeque<String>,
+    ) -> Result<Option<String>, StreamEnded> {
+        if self.app.may_continue(&self.caller).await { Ok(ready.pop_front()) } else { Err(StreamEnded) }
     }
 }
 
