@@ -41,7 +41,7 @@ struct Activity {
     /// Requests whose response waits for the caller to read, each with a number and the time since then.
     waiting_for_reader: Vec<(u64, Instant)>,
     last_reader_wait: u64,
-    /// When the connection was opened, or its last request ended.
+    /// When the connection was opened, its last request ended, or a byte of its response was written after that.
     quiet_since: Instant,
     /// When the first byte of the next request's head was read.
     head_since: Option<Instant>,
@@ -137,6 +137,17 @@ impl Connection {
         activity.is_http2.get_or_insert_with(is_http2);
         if activity.requests == 0 && activity.head_since.is_none() {
             activity.head_since = Some(Instant::now());
+        }
+    }
+
+    /// Some bytes of a response were written, so the caller reads. Over HTTP/2 they may be those of the library.
+    pub(super) fn on_written(&self) {
+        let (mut activity, now) = (self.activity(), Instant::now());
+        if activity.has_unwritten {
+            activity.quiet_since = now;
+        }
+        if activity.is_http2 != Some(true) {
+            activity.waiting_for_reader.iter_mut().for_each(|(_, since)| *since = now);
         }
     }
 
@@ -276,6 +287,30 @@ mod tests {
         assert_eq!(began.elapsed(), Duration::from_secs(110));
         drop(second);
         assert_eq!(connection.deadline(HEADERS), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_is_being_written_is_not_cut() {
+        let (connection, began) = (connection(), Instant::now());
+        connection.on_read(b"GET / HTTP/1.1\r\n\r\n");
+        let request = connection.begin_request();
+        let part = connection.wait_for_reader();
+        tokio::time::advance(Duration::from_secs(50)).await;
+        connection.on_written();
+        let expected = (began + Duration::from_secs(50) + READ_MAX, CloseCause::SlowReader);
+        assert_eq!(connection.deadline(HEADERS), Some(expected));
+        drop((part, request));
+        // The library has the whole response now.
+        for _ in 0..3 {
+            tokio::time::advance(Duration::from_secs(70)).await;
+            connection.on_written();
+        }
+        let idle = |seconds: u64| Some((began + Duration::from_secs(seconds) + IDLE_MAX, CloseCause::Idle));
+        assert_eq!(connection.deadline(HEADERS), idle(50 + 3 * 70));
+        connection.on_flushed();
+        tokio::time::advance(Duration::from_secs(70)).await;
+        connection.on_written();
+        assert_eq!(connection.deadline(HEADERS), idle(50 + 3 * 70), "the response was written before");
     }
 
     #[tokio::test(start_paused = true)]
