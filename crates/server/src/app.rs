@@ -9,8 +9,10 @@ use tenure_config::WebhooksConfig;
 use tenure_service::Service;
 use tenure_service::reloadable::Reloadable;
 
+use crate::answer_cache::AnswerCache;
 use crate::event_broadcast::EventBroadcast;
 use crate::headers::ReturnPreference;
+use crate::http::health::READINESS_AGE_MAX;
 use crate::lifecycle_api::LifecycleApis;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
@@ -31,6 +33,8 @@ pub(crate) struct AppParts {
     /// Where webhooks may be sent.
     pub(crate) target_policy: TargetPolicy,
     pub(crate) memory: Arc<Memory>,
+    /// Whether the store answers.
+    pub(crate) readiness: AnswerCache<Result<()>>,
 }
 
 impl App {
@@ -56,6 +60,7 @@ impl App {
             event_broadcast,
             target_policy,
             memory,
+            readiness: AnswerCache::new(READINESS_AGE_MAX),
         }))
     }
 }
