@@ -125,7 +125,7 @@ fn route<H: Handler<T, App>, T: 'static>(id: CallId, handler: H) -> MethodRouter
 
 /// Identifies the caller, refuses one without the right, and leaves it in the request for the handler. A query of a call
 /// that has no query parameters is refused too.
-async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<BodyMemory> {
+async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<Arc<BodyMemory>> {
     let call = id.call();
     let caller = http::stream::identify(id, app, parts).await?;
     if !call.access.allows(|right| caller.is(right)) {
@@ -135,14 +135,22 @@ async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<BodyMemory> {
         QueryParams::from_request_parts(parts, app).await?.done()?;
     }
     let limit = BodyLimit::of(id, &app.limits());
-    let reserved = reserve(id, app, parts, limit)?;
+    // A lifecycle API has read the body already.
+    let reserved = match parts.extensions.remove() {
+        Some(Reserved(memory)) => memory,
+        None => Arc::new(reserve(id, app, parts, limit)?),
+    };
     parts.extensions.insert(Authenticated(Ok(caller)));
     parts.extensions.insert(limit);
     Ok(reserved)
 }
 
+/// The memory of a body that was reserved before the canonical route.
+#[derive(Clone)]
+pub(crate) struct Reserved(pub(crate) Arc<BodyMemory>);
+
 /// Refuses a call before its body is read, if the node is overloaded or has no memory for it.
-fn reserve(id: CallId, app: &App, parts: &Parts, limit: BodyLimit) -> Result<BodyMemory> {
+pub(crate) fn reserve(id: CallId, app: &App, parts: &Parts, limit: BodyLimit) -> Result<BodyMemory> {
     let adds_work = matches!(id, CallId::CreateJob | CallId::CreateJobs);
     if adds_work && !app.runtime().accepts_creations() {
         return Err(Failure::Overloaded.into());

@@ -113,6 +113,12 @@ async fn without_memory_creations_are_refused_and_running_work_ends() {
             assert_eq!(refused.header("retry-after"), Some("1"));
             refused.problem(503, "overloaded");
         }
+        // The declared body is never sent: the refusal does not wait for it.
+        for path in ["/api/jobs/batch", "/jobs/batch"] {
+            let head = "host: localhost\r\ncontent-type: application/json\r\ncontent-length: 100000";
+            let refused = server.raw(format!("POST {path} HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).await;
+            assert!(refused.starts_with("HTTP/1.1 503"), "{path}: {refused}");
+        }
         let holder = json!({ "worker": job["worker"], "fence": job["lease"]["fence"] });
         server.post(&path(&job, "heartbeat"), &holder).await.expect(200);
         server.succeed(&job).await;
