@@ -11,6 +11,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use tenure_api::call::Access;
 use tenure_api::{CallId, Method};
+use tenure_service::assets::UPLOAD_BYTES_MAX;
 use tenure_service::body::declared_length;
 use tenure_service::extract::Authenticated;
 use tenure_service::pages::Pages;
@@ -157,10 +158,9 @@ pub(crate) fn reserve(id: CallId, app: &App, parts: &Parts, limit: BodyLimit) ->
     }
     let has_body = parts.headers.contains_key(header::TRANSFER_ENCODING) || parts.version >= Version::HTTP_2;
     let takes_body = matches!(id.call().method, Method::Post | Method::Put | Method::Patch);
-    let unknown = if has_body && takes_body { limit.0 } else { 0 };
     // An upload is never in memory as a whole.
-    let is_streamed = id == CallId::AddJobAsset;
-    let bytes = declared_length(&parts.headers).map_or(unknown, |length| limit.0.min(length as usize));
-    let bytes = if is_streamed { 0 } else { bytes };
+    let bytes_max = if id == CallId::AddJobAsset { UPLOAD_BYTES_MAX } else { limit.0 };
+    let unknown = if has_body && takes_body { bytes_max } else { 0 };
+    let bytes = declared_length(&parts.headers).map_or(unknown, |length| bytes_max.min(length as usize));
     app.memory.reserve(bytes, adds_work).ok_or_else(|| Failure::Overloaded.into())
 }
