@@ -15,7 +15,7 @@ pub enum Right {
     ReadDeadLetters,
     /// Operate on jobs of all users: dead letters, bulk actions.
     Operate,
-    /// Change what is not one job: queues, credits, schedules, webhooks.
+    /// Change what is not one job: queues, credits, schedules, webhooks, users.
     ManageSystem,
     /// Create, rotate and revoke keys.
     ManageKeys,

@@ -55,18 +55,28 @@ impl fmt::Display for CommandOrigin {
     }
 }
 
-/// The jobs that a caller may read; all by default.
+/// The jobs that a caller may read, and those that it may change; all by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reader {
-    /// Only jobs of this user; none, if the caller has no user.
+    /// Reads only jobs of this user; none, if the caller has no user.
     pub own_user: Option<Option<UserId>>,
+    /// Changes only jobs of this user, of those that it reads.
+    pub own_changes: Option<Option<UserId>>,
     pub scopes: Arc<Scopes>,
 }
 
 impl Reader {
     pub fn may_read(&self, spec: &Spec) -> bool {
-        let is_own = |own: &Option<UserId>| own.is_some() && *own == spec.user_id;
-        self.own_user.as_ref().is_none_or(is_own)
+        is_of(self.own_user.as_ref(), spec)
             && self.scopes.admits_job(&spec.job_type, &spec.queue, spec.user_id.as_ref())
     }
+
+    pub fn may_change(&self, spec: &Spec) -> bool {
+        self.may_read(spec) && is_of(self.own_changes.as_ref(), spec)
+    }
+}
+
+/// Whether a job belongs to the user of a limit.
+fn is_of(limit: Option<&Option<UserId>>, spec: &Spec) -> bool {
+    limit.is_none_or(|own| own.is_some() && *own == spec.user_id)
 }

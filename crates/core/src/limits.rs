@@ -78,6 +78,8 @@ pub const RULES_MAX: usize = 4096;
 pub const CREDITS_MAX: u64 = 1 << 53;
 /// Worker records expire after this time.
 pub const WORKER_UNSEEN_MS_MAX: u64 = 24 * 3_600_000;
+/// Names of workers that one credential uses within [`WORKER_UNSEEN_MS_MAX`] at one node.
+pub const WORKER_NAMES_MAX: usize = 10_000;
 /// Rows of each table that one `Prune` deletes, so that other commands do not wait long for it. In `prune_*.sql`, too.
 pub const PRUNE_ROWS_MAX: usize = 1000;
 /// Node records, with their counters, expire after this time.

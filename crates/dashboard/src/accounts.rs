@@ -126,7 +126,7 @@ fn grant_form(user: &UserId, caller: &Caller) -> Markup {
 const ERASE: &str = "Erase this user? All finished jobs are deleted now, the others when they are finished.";
 
 fn erase_form(user: &UserId, caller: &Caller) -> Markup {
-    let lacks = Visitor::lacks(caller, Right::Operate);
+    let lacks = Visitor::lacks(caller, Right::ManageSystem);
     html! {
         details.apart {
             summary { "Irreversible actions" }
@@ -172,7 +172,7 @@ pub(crate) async fn grant(visitor: Visitor, Named(user): Named<UserId>, mut form
 }
 
 pub(crate) async fn erase(visitor: Visitor, Named(user): Named<UserId>, mut form: Form) -> Reply {
-    visitor.caller.may(Right::Operate)?;
+    visitor.caller.may(Right::ManageSystem)?;
     let to = address(&user);
     let question = Question { tab: Tab::Accounts, text: ERASE, label: "Erase user", back: &to };
     if let Some(page) = form.ask(&visitor, question).await? {

@@ -152,9 +152,11 @@ pub(crate) async fn export(visitor: Visitor, mut params: QueryParams) -> Reply {
     params.done()?;
     let service = Service::clone(&visitor.dashboard);
     let lines = try_unfold(Some(u64::MAX), move |before| {
-        let (service, filter) = (service.clone(), filter.clone());
+        let (service, caller, filter) = (service.clone(), visitor.caller.clone(), filter.clone());
         async move {
             let Some(before) = before else { return Ok::<_, Problem>(None) };
+            // The credential may have ended since the last step.
+            service.check_admission(&caller).await?;
             let found = filter.search(&service, before, EXPORT_LINES).await?;
             let is_first = is_csv && before == u64::MAX;
             let mut text = String::from(if is_first { CSV_HEADER } else { "" });

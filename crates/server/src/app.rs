@@ -1,5 +1,6 @@
 //! [`App`]: the service, and what only the server has. Cheap to clone. [`CallContext`]: the app and the caller of a call.
 
+use std::collections::VecDeque;
 use std::ops::Deref;
 
 use axum::extract::{FromRef, FromRequestParts};
@@ -8,8 +9,10 @@ use tenure_config::WebhooksConfig;
 use tenure_service::Service;
 use tenure_service::reloadable::Reloadable;
 
+use crate::answer_cache::AnswerCache;
 use crate::event_broadcast::EventBroadcast;
 use crate::headers::ReturnPreference;
+use crate::http::health::READINESS_AGE_MAX;
 use crate::lifecycle_api::LifecycleApis;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
@@ -30,6 +33,8 @@ pub(crate) struct AppParts {
     /// Where webhooks may be sent.
     pub(crate) target_policy: TargetPolicy,
     pub(crate) memory: Arc<Memory>,
+    /// Whether the store answers.
+    pub(crate) readiness: AnswerCache<Result<()>>,
 }
 
 impl App {
@@ -55,6 +60,7 @@ impl App {
             event_broadcast,
             target_policy,
             memory,
+            readiness: AnswerCache::new(READINESS_AGE_MAX),
         }))
     }
 }
@@ -88,6 +94,10 @@ pub(crate) struct CallContext {
     pub(crate) caller: Caller,
     pub(crate) preference: ReturnPreference,
 }
+
+/// A stream must end: its caller is no longer valid, or the server drains.
+#[derive(Debug)]
+pub(crate) struct StreamEnded;
 
 impl CallContext {
     /// One job, if it exists and the caller may see it.
@@ -126,9 +136,13 @@ impl CallContext {
         self.app.may_see(&self.caller, job).await
     }
 
-    /// Whether a stream of this caller may continue.
-    pub(crate) async fn may_continue(&self) -> bool {
-        self.app.may_continue(&self.caller).await
+    /// The next text that a stream of this caller sends, if one is ready. Checked before each: the credential may have ended
+    /// since the texts were read.
+    pub(crate) async fn next_ready(
+        &self,
+        ready: &mut VecDeque<String>,
+    ) -> Result<Option<String>, StreamEnded> {
+        if self.app.may_continue(&self.caller).await { Ok(ready.pop_front()) } else { Err(StreamEnded) }
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) mod system;
 pub(crate) mod users;
 pub(crate) mod webhooks;
 
+use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
@@ -51,9 +52,10 @@ pub(crate) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
     response
 }
 
-/// An answer that is text of this kind.
-pub(crate) fn text(kind: &'static str, body: impl Into<String>) -> Response {
-    ([(header::CONTENT_TYPE, kind)], body.into()).into_response()
+/// An answer that is text of this kind. `Bytes` and a `&'static str` are not copied.
+pub(crate) fn text(kind: &'static str, body: impl Into<Body>) -> Response {
+    let body: Body = body.into();
+    ([(header::CONTENT_TYPE, kind)], body).into_response()
 }
 
 /// Adds the path of what was created.

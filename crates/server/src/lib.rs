@@ -4,6 +4,7 @@
 //! `lifecycle_api` (the same calls with a lifecycle's field names), `socket` (engines and front ends), `listen` (connections and TLS). The
 //! dashboard is passed in: see [`Pages`].
 
+mod answer_cache;
 mod app;
 mod assets;
 mod body;

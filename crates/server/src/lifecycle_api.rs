@@ -11,6 +11,7 @@ use std::convert::Infallible;
 use axum::Router;
 use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
 use field_names::FieldNames;
 use http::request::Parts;
 use request::AliasedRequest;
@@ -50,7 +51,7 @@ impl LifecycleApi {
 #[derive(Debug)]
 pub(crate) struct LifecycleApis {
     apis: Vec<Arc<LifecycleApi>>,
-    description: String,
+    description: Bytes,
 }
 
 impl LifecycleApis {
@@ -64,13 +65,13 @@ impl LifecycleApis {
             Arc::new(LifecycleApi { lifecycle, mount, names: FieldNames::new(&api.fields) })
         };
         let apis: Vec<Arc<LifecycleApi>> = lifecycle_apis(lifecycles).into_iter().map(api_of).collect();
-        let description = openapi::describe(&apis);
+        let description = Bytes::from(openapi::describe(&apis));
         Ok(Self { apis, description })
     }
 
     /// The description of the whole API, including these.
-    pub(crate) fn description(&self) -> &str {
-        &self.description
+    pub(crate) fn description(&self) -> Bytes {
+        self.description.clone()
     }
 
     /// The API of a path, and the rest of the path.

@@ -4,17 +4,15 @@ mod connection;
 mod connections;
 mod io;
 mod request_body;
+mod response_body;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use bytes::Bytes;
-use http::{Request, Response};
-use hyper::body::{Frame, Incoming, SizeHint};
+use http::{Request, Response, Version};
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -28,10 +26,10 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
 use crate::prelude::*;
-use connection::RequestGuard;
 use connections::{Connections, Place};
 use io::ConnectionIo;
 pub(crate) use io::headers_too_large;
+use response_body::ResponseBody;
 
 const TLS_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for open requests to finish when the server stops.
@@ -193,40 +191,14 @@ async fn answer(
     router: Router,
     connection: Arc<connection::Connection>,
     request: Request<Incoming>,
-) -> Result<Response<ResponseBody>, Infallible> {
-    let guard = connection.begin_request();
+) -> Result<Response<ResponseBody<Body>>, Infallible> {
+    let (guard, is_http2) = (connection.begin_request(), request.version() >= Version::HTTP_2);
     let (request, unread) = request_body::watch(request, &connection);
     let mut response = router.oneshot(request).await?;
     if let Some(unread) = unread {
         unread.settle(&connection, &mut response).await;
     }
-    Ok(response.map(|body| ResponseBody { body, _request: guard }))
-}
-
-/// The body of a response. Its request ends when it is dropped.
-struct ResponseBody {
-    body: Body,
-    _request: RequestGuard,
-}
-
-impl hyper::body::Body for ResponseBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+    Ok(response.map(|body| ResponseBody::new(body, is_http2, &connection, guard)))
 }
 
 /// Loads the certificate and its key.

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, RwLock};
 use std::time::Instant;
 
+use bytes::Bytes;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -29,7 +30,11 @@ pub(crate) use format::Format;
 pub(crate) use http::{HttpMetrics, RouteTemplate};
 use labels::{Labels, owned};
 
+use crate::answer_cache::AnswerCache;
 use crate::prelude::*;
+
+/// Scrapers without credentials must not read the store as often as they like.
+const TEXT_AGE_MAX: Duration = Duration::from_secs(1);
 
 type Durations = Family<Labels<1>, Histogram, fn() -> Histogram>;
 /// A lifecycle, and the states before and after.
@@ -86,6 +91,8 @@ pub(crate) struct Metrics {
     deliveries: Deliveries,
     pub(crate) http: HttpMetrics,
     last_commit: Mutex<Instant>,
+    /// The text of each format.
+    texts: [AnswerCache<Bytes>; 2],
 }
 
 impl Metrics {
@@ -114,6 +121,7 @@ impl Metrics {
             types: RwLock::default(),
             transition_cache: RwLock::default(),
             last_commit: Mutex::new(Instant::now()),
+            texts: [AnswerCache::new(TEXT_AGE_MAX), AnswerCache::new(TEXT_AGE_MAX)],
         };
         metrics.add_definitions(catalog);
         metrics
@@ -225,8 +233,13 @@ impl Metrics {
         counter.inc();
     }
 
+    /// All metrics, read at most once per second.
+    pub(crate) async fn text(&self, app: &App, format: Format) -> Bytes {
+        self.texts[format as usize].get(async { self.read(app, format).await.into() }).await
+    }
+
     /// All metrics; without the gauges of the store if it is unavailable.
-    pub(crate) async fn text(&self, app: &App, format: Format) -> String {
+    async fn read(&self, app: &App, format: Format) -> String {
         self.engines.set(app.hub.engine_count() as i64);
         let mut text = String::new();
         let mut add = |registry: &Registry| {

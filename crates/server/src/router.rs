@@ -11,6 +11,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use tenure_api::call::Access;
 use tenure_api::{CallId, Method};
+use tenure_service::assets::UPLOAD_BYTES_MAX;
 use tenure_service::body::declared_length;
 use tenure_service::extract::Authenticated;
 use tenure_service::pages::Pages;
@@ -125,7 +126,7 @@ fn route<H: Handler<T, App>, T: 'static>(id: CallId, handler: H) -> MethodRouter
 
 /// Identifies the caller, refuses one without the right, and leaves it in the request for the handler. A query of a call
 /// that has no query parameters is refused too.
-async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<BodyMemory> {
+async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<Arc<BodyMemory>> {
     let call = id.call();
     let caller = http::stream::identify(id, app, parts).await?;
     if !call.access.allows(|right| caller.is(right)) {
@@ -135,24 +136,31 @@ async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<BodyMemory> {
         QueryParams::from_request_parts(parts, app).await?.done()?;
     }
     let limit = BodyLimit::of(id, &app.limits());
-    let reserved = reserve(id, app, parts, limit)?;
+    // A lifecycle API has read the body already.
+    let reserved = match parts.extensions.remove() {
+        Some(Reserved(memory)) => memory,
+        None => Arc::new(reserve(id, app, parts, limit)?),
+    };
     parts.extensions.insert(Authenticated(Ok(caller)));
     parts.extensions.insert(limit);
     Ok(reserved)
 }
 
+/// The memory of a body that was reserved before the canonical route.
+#[derive(Clone)]
+pub(crate) struct Reserved(pub(crate) Arc<BodyMemory>);
+
 /// Refuses a call before its body is read, if the node is overloaded or has no memory for it.
-fn reserve(id: CallId, app: &App, parts: &Parts, limit: BodyLimit) -> Result<BodyMemory> {
+pub(crate) fn reserve(id: CallId, app: &App, parts: &Parts, limit: BodyLimit) -> Result<BodyMemory> {
     let adds_work = matches!(id, CallId::CreateJob | CallId::CreateJobs);
     if adds_work && !app.runtime().accepts_creations() {
         return Err(Failure::Overloaded.into());
     }
     let has_body = parts.headers.contains_key(header::TRANSFER_ENCODING) || parts.version >= Version::HTTP_2;
     let takes_body = matches!(id.call().method, Method::Post | Method::Put | Method::Patch);
-    let unknown = if has_body && takes_body { limit.0 } else { 0 };
     // An upload is never in memory as a whole.
-    let is_streamed = id == CallId::AddJobAsset;
-    let bytes = declared_length(&parts.headers).map_or(unknown, |length| limit.0.min(length as usize));
-    let bytes = if is_streamed { 0 } else { bytes };
+    let bytes_max = if id == CallId::AddJobAsset { UPLOAD_BYTES_MAX } else { limit.0 };
+    let unknown = if has_body && takes_body { bytes_max } else { 0 };
+    let bytes = declared_length(&parts.headers).map_or(unknown, |length| bytes_max.min(length as usize));
     app.memory.reserve(bytes, adds_work).ok_or_else(|| Failure::Overloaded.into())
 }

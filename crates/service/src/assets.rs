@@ -30,6 +30,8 @@ const FOLDER: &str = "assets";
 /// The minimum part size of S3, so that an upload needs little memory.
 const PART_BYTES: usize = 5 << 20;
 const CONCURRENT_PARTS: usize = 2;
+/// The memory of an upload: the parts that are being written, and the one that is being received.
+pub const UPLOAD_BYTES_MAX: usize = (CONCURRENT_PARTS + 1) * PART_BYTES;
 /// The longest wait for a bucket's response or its next part.
 #[cfg(feature = "s3")]
 const READ_TIMEOUT: Duration = Duration::from_secs(30);

@@ -155,10 +155,11 @@ impl Caller {
         priority.map_or(Ok(()), |priority| self.may_create_with(priority))
     }
 
-    /// The existing jobs that a creation may answer with.
+    /// The existing jobs that a creation may answer with, and those that it may change.
     pub fn reader(&self) -> Reader {
         let own_user = (!self.sees_all_users()).then(|| self.user.clone());
-        Reader { own_user, scopes: Arc::clone(&self.scopes) }
+        let own_changes = (!self.manages_all_users()).then(|| self.user.clone());
+        Reader { own_user, own_changes, scopes: Arc::clone(&self.scopes) }
     }
 
     /// Refuses a copy of a job that is out of scope.

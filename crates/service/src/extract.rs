@@ -1,6 +1,6 @@
 //! Extractors that handlers of the API and of the dashboard share, and checks of where a request comes from.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use axum::extract::{FromRef, FromRequestParts, Path, RawPathParams};
 use axum::response::Response;
@@ -14,6 +14,14 @@ use crate::query::{is_name, job_id};
 /// The address of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
+
+/// Who connects: an IPv4 address, or the network of an IPv6 address, which has 64 bits.
+pub fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+        address @ IpAddr::V4(_) => address,
+    }
+}
 
 /// Marks a request over TLS.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@ use tenure_core::intake::{IntakeOutcome, IntakeRecord, PendingRequest};
 use tenure_core::job_type::Catalog;
 
 use crate::prelude::*;
+use crate::query::job_id;
 
 /// The phase by which refused requests are listed.
 pub const REFUSED: &str = "refused";
@@ -33,7 +34,8 @@ pub async fn find(service: &Service, caller: &Caller, id: JobId) -> Result<Found
     match store.intake_record(id).await? {
         Some(record) if record.outcome != IntakeOutcome::Acted => {
             let (queue, user_id) = (record.queue.as_ref(), record.user_id.as_ref());
-            visible(id, may_see(caller, &record.job_type, queue, user_id), judged(&record))
+            let is_visible = may_see(caller, &record.job_type, queue, user_id);
+            visible(id, is_visible, shown_to(service, caller, &record).await?)
         }
         _ => service.job(caller, id).await.map(FoundJob::Job),
     }
@@ -71,7 +73,29 @@ pub async fn refusals(
         may_see(caller, &record.job_type, record.queue.as_ref(), record.user_id.as_ref())
             && matches(filter, record, &catalog)
     };
-    Ok((page.iter().filter(is_wanted).map(judged).collect(), next))
+    let mut found = Vec::new();
+    for record in page.iter().filter(is_wanted) {
+        found.push(shown_to(service, caller, record).await?);
+    }
+    Ok((found, next))
+}
+
+/// A judged request without the other job that it names, unless the caller may see that job.
+async fn shown_to(service: &Service, caller: &Caller, record: &IntakeRecord) -> Result<JobRequest> {
+    let mut shown = judged(record);
+    let in_problem = shown.problem.as_ref().and_then(|problem| problem["job_id"].as_str());
+    let Some(named) = shown.job_id.as_deref().or(in_problem).and_then(job_id) else { return Ok(shown) };
+    let sees_all = caller.sees_all_users() && !caller.scopes.limits_jobs();
+    let is_seen = sees_all
+        || match service.store().job(named).await? {
+            Some(job) => service.may_see(caller, &job).await?,
+            None => false,
+        };
+    if !is_seen {
+        shown.job_id = None;
+        shown.problem.as_mut().and_then(Value::as_object_mut).map(|problem| problem.remove("job_id"));
+    }
+    Ok(shown)
 }
 
 /// Whether a refused request has every value of a filter. It has no state, outcome, worker and original. Its lifecycle is that of its

@@ -1,9 +1,10 @@
 //! Authenticates requests by API key or token. Keys are read from the store and cached: for at most `FRESH` if other nodes
 //! may revoke one.
 
+mod failures;
 mod usage;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
@@ -18,14 +19,12 @@ use crate::auth::jwt::{Jwt, JwtFlaw};
 use crate::auth::key::{PresentedKey, is_same_digest};
 use crate::prelude::*;
 use crate::reloadable::Reloadable;
+use failures::{Failures, WINDOW};
 use usage::KeyUsage;
 
 /// How long cached keys may be used. On a shared store a change of keys is answered only after this time, so that every node
 /// applies it by then.
 const FRESH: Duration = Duration::from_millis(500);
-/// Failed attempts per address in [`WINDOW`].
-const FAILURES_MAX: u32 = 50;
-const WINDOW: Duration = Duration::from_secs(10);
 
 /// All API keys at one time.
 #[derive(Debug)]
@@ -76,7 +75,7 @@ pub struct Keyring {
     store: Store,
     keys: RwLock<Arc<KeySnapshot>>,
     jwt: Reloadable<Option<Jwt>>,
-    failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
+    failures: Mutex<Failures>,
     reading: tokio::sync::Mutex<()>,
     /// Counts the changes of keys and ended sessions that this node knows of.
     changes: watch::Sender<u64>,
@@ -330,17 +329,11 @@ impl Keyring {
         (!uses.is_empty()).then(|| command(uses))
     }
 
-    /// Counts a failure; an address with too many must wait. The reason is only logged.
+    /// Counts a failure; a network with too many must wait. The reason is only logged.
     pub(crate) fn failed(&self, reason: &str, peer: Option<IpAddr>) -> Problem {
         tracing::info!(peer = ?peer, reason, "authentication failed");
         let mut failures = self.failures.lock().expect("the lock is never poisoned");
-        failures.retain(|_, (since, _)| since.elapsed() < WINDOW);
-        let count = peer.map_or(0, |peer| {
-            let entry = failures.entry(peer).or_insert((Instant::now(), 0));
-            entry.1 += 1;
-            entry.1
-        });
-        if count > FAILURES_MAX {
+        if peer.is_some_and(|peer| failures.count(peer, Instant::now())) {
             return Problem::new(ProblemCode::RateLimited, "too many failed attempts; try again later")
                 .retry_after(WINDOW.as_secs());
         }

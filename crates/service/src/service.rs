@@ -265,6 +265,7 @@ impl Service {
         if self.worker_registry().touch(worker, &caller.credential, now) {
             return Ok(());
         }
+        self.worker_registry().check_room(&caller.credential)?;
         if !caller.manages_all_users() {
             let seen = self.store().worker(worker.clone()).await?;
             let other =

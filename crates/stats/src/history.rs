@@ -20,6 +20,8 @@ const DAY: i64 = 86_400_000;
 const HOUR: i64 = 3_600_000;
 /// A history is read again after this time. A request for a later minute reads a new one.
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(10);
+/// Histories that are cached.
+const CACHED_MAX: usize = 256;
 
 /// Steps in milliseconds, with the resolution from which they are summed.
 const STEPS: [(i64, Resolution); 6] = [
@@ -83,6 +85,15 @@ impl HistoryCache {
     fn get(&mut self, key: &(Series, Plan)) -> Option<Arc<History>> {
         self.0.retain(|_, (at, _)| at.elapsed() < READ_AGAIN_AFTER);
         self.0.get(key).map(|(_, history)| Arc::clone(history))
+    }
+
+    /// Adds one, instead of the oldest if there are too many.
+    fn put(&mut self, key: (Series, Plan), history: Arc<History>) {
+        if self.0.len() >= CACHED_MAX && !self.0.contains_key(&key) {
+            let oldest = self.0.iter().min_by_key(|(_, (at, _))| *at).map(|(key, _)| key.clone());
+            oldest.and_then(|key| self.0.remove(&key));
+        }
+        self.0.insert(key, (Instant::now(), history));
     }
 }
 
@@ -151,7 +162,7 @@ impl Stats {
         }
         let history = Arc::new(self.read_history(&key.0, &key.1).await?);
         let mut histories = self.histories.lock().expect("no panic while a history is added");
-        histories.0.insert(key, (Instant::now(), Arc::clone(&history)));
+        histories.put(key, Arc::clone(&history));
         Ok(history)
     }
 

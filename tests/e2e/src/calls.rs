@@ -1,6 +1,7 @@
 //! Requests that tests combine or repeat often.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
@@ -94,11 +95,24 @@ impl Server {
         self.job(job).await
     }
 
-    /// The samples of `/metrics`.
+    /// The text of `/metrics`, read after this call began: a server answers with an earlier one for up to a second. A later text
+    /// differs, because it counts the requests for the earlier one.
+    pub async fn metrics_text(&self) -> String {
+        let earlier = self.get("/metrics").await.text;
+        let later = OnceLock::new();
+        eventually("the metrics are read again", async || {
+            let reply = self.get("/metrics").await;
+            assert_eq!(reply.status, 200);
+            reply.text != earlier && later.set(reply.text).is_ok()
+        })
+        .await;
+        later.into_inner().expect("it is set")
+    }
+
+    /// The samples of `/metrics`, read after this call began.
     pub async fn metrics(&self) -> Metrics {
-        let reply = self.get("/metrics").await;
-        assert_eq!(reply.status, 200);
-        let samples = reply.text.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let text = self.metrics_text().await;
+        let samples = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
             let (name, value) = line.rsplit_once(' ').expect("a name and a value");
             (name.to_owned(), value.parse().unwrap())
         });

@@ -235,7 +235,7 @@ pub async fn engine_in(
 
 /// Number of engines that are connected to a node, from its metrics.
 pub async fn engine_count(server: &Server) -> usize {
-    let metrics = server.get("/metrics").await.text;
+    let metrics = server.metrics_text().await;
     let count = metrics.lines().find_map(|line| line.strip_prefix("tenure_engines "));
     count.expect("the metric exists").parse().unwrap()
 }

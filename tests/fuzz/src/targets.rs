@@ -7,6 +7,7 @@ mod lifecycle;
 mod proofs;
 mod query;
 mod sdk;
+mod search;
 mod socket;
 mod work;
 
@@ -28,6 +29,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "json", check: json::check, short_run: 150_000 },
     Target { name: "cron", check: cron::check, short_run: 3000 },
     Target { name: "query", check: query::check, short_run: 100_000 },
+    Target { name: "search", check: search::check, short_run: 100_000 },
     Target { name: "socket", check: socket::check, short_run: 200 },
     Target { name: "sdk", check: sdk::check, short_run: 100_000 },
     Target { name: "work", check: work::check, short_run: 1000 },

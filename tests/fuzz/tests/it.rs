@@ -34,6 +34,7 @@ targets! {
     what_the_json_check_accepts_serde_json_accepts "json",
     the_times_of_a_cron_expression_match_it "cron",
     queries_and_cursors_are_read_back_as_written "query",
+    words_and_terms_of_a_search_are_read_back_as_written "search",
     an_engine_that_sends_anything_is_answered_or_disconnected "socket",
     what_the_sdk_decodes_it_encodes_again "sdk",
     what_a_program_writes_is_split_without_loss "work",

@@ -162,7 +162,7 @@ calls! { Accounts:
 }
 
 calls! { Users:
-    Post "/api/users/{user}/erase" EraseUser Operate "Erase a user" {
+    Post "/api/users/{user}/erase" EraseUser ManageSystem "Erase a user" {
         about: "Deletes every finished job of the user with its events, logs, assets and dead letter, at most 10,000 in a call; the server deletes the rest. Jobs that are unfinished are deleted within a minute of their end. Then the user's account and ledger lines get a random name, and keep their amounts. The audit log records the request, its reason and its end. Later jobs of the user stay, and so do the user's keys and schedules. A repeated call continues the same erasure.",
         parameters: &[USER],
         body: Body::Json(of::<Erase>(), r#"{"reason":"request of the user, case 4711"}"#),

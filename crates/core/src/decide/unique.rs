@@ -40,6 +40,14 @@ pub(crate) fn judge(
     if concerned.iter().any(|job| !create.reader.may_read(&job.spec)) {
         return Err(Refusal::Duplicate { job: None });
     }
+    let changes = |job: &Job| match unique.on_conflict {
+        OnConflict::Replace | OnConflict::Postpone { .. } => amend::is_amendable(job),
+        OnConflict::Cancel => !job.phase.is_final(),
+        OnConflict::Refuse | OnConflict::Return => false,
+    };
+    if let Some(job) = concerned.iter().find(|job| changes(job) && !create.reader.may_change(&job.spec)) {
+        return Err(Refusal::Duplicate { job: Some(job.id()) });
+    }
     match unique.on_conflict {
         OnConflict::Refuse => return Err(Refusal::Duplicate { job: Some(newest.id()) }),
         OnConflict::Replace | OnConflict::Postpone { .. } if amend::is_amendable(newest) => {

@@ -42,13 +42,9 @@ struct LiveAudit {
 impl LiveAudit {
     async fn next(mut self) -> Option<(String, Self)> {
         loop {
-            if let Some(text) = self.ready.pop_front() {
+            if let Some(text) = self.call.next_ready(&mut self.ready).await.ok()? {
                 self.sent_at = Instant::now();
                 return Some((text, self));
-            }
-            // Checked before new lines are sent: the key may have been revoked meanwhile.
-            if !self.call.may_continue().await {
-                return None;
             }
             let lines = self.call.store().audit(self.after, PAGE_LINES).await.ok()?;
             self.after = lines.last().map_or(self.after, |(row, _)| *row);

@@ -9,6 +9,8 @@ use crate::metrics::Format;
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The node is not ready when commands wait this long without a commit.
 const STUCK: Duration = Duration::from_secs(5);
+/// The store is asked at most this often.
+pub(crate) const READINESS_AGE_MAX: Duration = Duration::from_millis(250);
 
 pub(crate) async fn live() -> Reply {
     ok(&Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() })
@@ -20,8 +22,13 @@ pub(crate) async fn ready(State(app): State<App>) -> Reply {
         let detail = "commands wait and nothing is committed";
         return Err(Problem::new(ProblemCode::Overloaded, detail).retry_after(1));
     }
+    app.readiness.get(store_answers(&app)).await?;
+    ok(&Readiness { ready: true })
+}
+
+async fn store_answers(app: &App) -> Result<()> {
     match tokio::time::timeout(STORE_TIMEOUT, app.store().now()).await {
-        Ok(Ok(_)) => ok(&Readiness { ready: true }),
+        Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(error.into()),
         Err(_) => {
             Err(Problem::new(ProblemCode::StoreUnavailable, "the store does not answer").retry_after(1))

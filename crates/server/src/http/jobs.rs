@@ -310,6 +310,7 @@ pub(crate) async fn amend(
 }
 
 pub(crate) async fn delete(call: CallContext, Id(id): Id) -> Reply {
+    call.check_scope(id).await?;
     let output = call.submit(None, Command::Delete { job: id, reason: None }).await?;
     Ok(output_reply(StatusCode::OK, output, call.runtime().reading()))
 }

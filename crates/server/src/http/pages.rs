@@ -5,7 +5,7 @@ use tenure_service::problem::page as problem_page;
 use crate::http::prelude::*;
 
 pub(crate) async fn openapi(State(app): State<App>) -> Response {
-    text("application/json", app.lifecycle_apis.get().description().to_owned())
+    text("application/json", app.lifecycle_apis.get().description())
 }
 
 pub(crate) async fn docs() -> Response {

@@ -115,11 +115,7 @@ impl Streaming {
     /// The next piece of text; `None` after the end.
     async fn next(mut self) -> Option<(String, Self)> {
         loop {
-            // Checked before each delivery: the key may have been revoked since the lines were read.
-            if !self.call.may_continue().await {
-                return None;
-            }
-            if let Some(text) = self.ready.pop_front() {
+            if let Some(text) = self.call.next_ready(&mut self.ready).await.ok()? {
                 self.sent_at = Instant::now();
                 return Some((text, self));
             }

@@ -17,6 +17,7 @@ use super::{AtLifecycleApi, CANONICAL, LifecycleApi};
 use crate::body::{BodyLimit, BufferedBody, unblocked};
 use crate::http::stream;
 use crate::prelude::*;
+use crate::router::{self, Reserved};
 
 /// How a call of a lifecycle API has fields of a job in its request and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,8 +146,10 @@ impl AliasedRequest {
             if matches!(self.method, Method::POST | Method::PATCH)
                 && let Some((takes, call)) = self.route.body_fields().zip(self.call)
             {
-                let BodyLimit(limit) = BodyLimit::of(call, &app.limits());
-                let text = read(body, &parts.headers, limit).await?;
+                let limit = BodyLimit::of(call, &app.limits());
+                let reserved = Arc::new(router::reserve(call, app, &parts, limit)?);
+                parts.extensions.insert(Reserved(reserved));
+                let text = read(body, &parts.headers, limit.0).await?;
                 let (api, route, length) = (Arc::clone(&self.api), self.route, text.len());
                 let translate = move || canonical_body(&api, route, text, &takes);
                 let translated = unblocked(length, translate).await?;

@@ -12,6 +12,11 @@ use super::connections::Client;
 /// How long a connection may stay open without a request.
 const IDLE_MAX: Duration = Duration::from_secs(75);
 
+/// How long a part of a response may wait until the caller has read the ones before it.
+const READ_MAX: Duration = Duration::from_mins(1);
+/// After this time, a connection that waits for its caller to read makes room for others.
+const READ_PAUSE_MIN: Duration = Duration::from_secs(1);
+
 /// Every HTTP/2 connection begins with these bytes.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
@@ -33,7 +38,10 @@ struct Activity {
     requests: usize,
     /// Requests whose handler waits for the body.
     waiting_for_body: usize,
-    /// When the connection was opened, or its last request ended.
+    /// Requests whose response waits for the caller to read, each with a number and the time since then.
+    waiting_for_reader: Vec<(u64, Instant)>,
+    last_reader_wait: u64,
+    /// When the connection was opened, its last request ended, or a byte of its response was written after that.
     quiet_since: Instant,
     /// When the first byte of the next request's head was read.
     head_since: Option<Instant>,
@@ -46,6 +54,8 @@ struct Activity {
 pub(super) enum CloseCause {
     /// The head of a request did not arrive in time.
     SlowHead,
+    /// The caller does not read a response.
+    SlowReader,
     Idle,
 }
 
@@ -57,6 +67,8 @@ impl Connection {
             had_request: false,
             requests: 0,
             waiting_for_body: 0,
+            waiting_for_reader: Vec::new(),
+            last_reader_wait: 0,
             quiet_since: Instant::now(),
             head_since: None,
             has_unwritten: false,
@@ -69,10 +81,13 @@ impl Connection {
         self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether closing it loses nothing: no request is being processed.
+    /// Whether closing it loses nothing: no request is being processed, and each response that is being passed on waits for
+    /// the caller.
     pub(super) fn is_waiting(&self) -> bool {
         let activity = self.activity();
-        activity.is_served && activity.requests <= activity.waiting_for_body
+        let unread = activity.waiting_for_reader.iter();
+        let unread = unread.filter(|(_, since)| since.elapsed() >= READ_PAUSE_MIN).count();
+        activity.is_served && activity.requests <= activity.waiting_for_body + unread
     }
 
     /// Asks the task that serves the connection to close it.
@@ -104,6 +119,15 @@ impl Connection {
         BodyWait(Arc::clone(self))
     }
 
+    /// A part of a response is ready, and waits until the parts before it are written.
+    pub(super) fn wait_for_reader(self: &Arc<Self>) -> ReaderWait {
+        let mut activity = self.activity();
+        activity.last_reader_wait += 1;
+        let number = activity.last_reader_wait;
+        activity.waiting_for_reader.push((number, Instant::now()));
+        ReaderWait { connection: Arc::clone(self), number }
+    }
+
     pub(super) fn on_read(&self, bytes: &[u8]) {
         let mut activity = self.activity();
         let is_http2 = || {
@@ -113,6 +137,17 @@ impl Connection {
         activity.is_http2.get_or_insert_with(is_http2);
         if activity.requests == 0 && activity.head_since.is_none() {
             activity.head_since = Some(Instant::now());
+        }
+    }
+
+    /// Some bytes of a response were written, so the caller reads. Over HTTP/2 they may be those of the library.
+    pub(super) fn on_written(&self) {
+        let (mut activity, now) = (self.activity(), Instant::now());
+        if activity.has_unwritten {
+            activity.quiet_since = now;
+        }
+        if activity.is_http2 != Some(true) {
+            activity.waiting_for_reader.iter_mut().for_each(|(_, since)| *since = now);
         }
     }
 
@@ -140,7 +175,10 @@ impl Connection {
     pub(super) fn deadline(&self, header_timeout: Duration) -> Option<(Instant, CloseCause)> {
         let activity = self.activity();
         match activity.head_since {
-            _ if activity.requests > 0 => None,
+            _ if activity.requests > 0 => {
+                let since = activity.waiting_for_reader.iter().map(|(_, since)| *since).min();
+                since.map(|since| (since + READ_MAX, CloseCause::SlowReader))
+            }
             _ if !activity.had_request => Some((activity.quiet_since + header_timeout, CloseCause::SlowHead)),
             Some(head) if activity.is_http2 != Some(true) => {
                 Some((head + header_timeout, CloseCause::SlowHead))
@@ -149,7 +187,8 @@ impl Connection {
         }
     }
 
-    /// Resolves when the connection has been idle, or the head of a request has been arriving, for too long.
+    /// Resolves when the connection has been idle, the head of a request has been arriving, or a response has not been read, for
+    /// too long.
     pub(super) async fn expired(&self, header_timeout: Duration) -> CloseCause {
         loop {
             let now = Instant::now();
@@ -188,6 +227,20 @@ impl Drop for BodyWait {
     }
 }
 
+/// A response that waits for the caller to read.
+pub(super) struct ReaderWait {
+    connection: Arc<Connection>,
+    number: u64,
+}
+
+impl Drop for ReaderWait {
+    fn drop(&mut self) {
+        let mut activity = self.connection.activity();
+        let index = activity.waiting_for_reader.iter().position(|(number, _)| *number == self.number);
+        index.map(|index| activity.waiting_for_reader.swap_remove(index));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,6 +269,48 @@ mod tests {
         let began = Instant::now();
         assert_eq!(connection.expired(HEADERS).await, CloseCause::Idle);
         assert_eq!(began.elapsed(), IDLE_MAX);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_is_not_read_ends_the_connection_after_a_minute() {
+        let connection = connection();
+        let _requests = [connection.begin_request(), connection.begin_request()];
+        let (first, began) = (connection.wait_for_reader(), Instant::now());
+        assert!(!connection.is_waiting(), "it is only just being written");
+        tokio::time::advance(Duration::from_secs(50)).await;
+        let second = connection.wait_for_reader();
+        tokio::time::advance(READ_PAUSE_MIN).await;
+        assert!(connection.is_waiting(), "it can make room");
+        drop(first);
+        assert!(!connection.is_waiting(), "another request is being processed");
+        assert_eq!(connection.expired(HEADERS).await, CloseCause::SlowReader);
+        assert_eq!(began.elapsed(), Duration::from_secs(110));
+        drop(second);
+        assert_eq!(connection.deadline(HEADERS), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_is_being_written_is_not_cut() {
+        let (connection, began) = (connection(), Instant::now());
+        connection.on_read(b"GET / HTTP/1.1\r\n\r\n");
+        let request = connection.begin_request();
+        let part = connection.wait_for_reader();
+        tokio::time::advance(Duration::from_secs(50)).await;
+        connection.on_written();
+        let expected = (began + Duration::from_secs(50) + READ_MAX, CloseCause::SlowReader);
+        assert_eq!(connection.deadline(HEADERS), Some(expected));
+        drop((part, request));
+        // The library has the whole response now.
+        for _ in 0..3 {
+            tokio::time::advance(Duration::from_secs(70)).await;
+            connection.on_written();
+        }
+        let idle = |seconds: u64| Some((began + Duration::from_secs(seconds) + IDLE_MAX, CloseCause::Idle));
+        assert_eq!(connection.deadline(HEADERS), idle(50 + 3 * 70));
+        connection.on_flushed();
+        tokio::time::advance(Duration::from_secs(70)).await;
+        connection.on_written();
+        assert_eq!(connection.deadline(HEADERS), idle(50 + 3 * 70), "the response was written before");
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,11 +2,11 @@
 //! ones: a caller without credentials cannot keep others out.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tenure_service::extract::Connection as AnyConnection;
+use tenure_service::extract::{Connection as AnyConnection, network_of};
 
 use super::connection::Connection;
 
@@ -16,16 +16,13 @@ const SHARE: usize = 4;
 /// A client may have this many connections without credentials, whatever the limit.
 const CLIENT_MIN: usize = 8;
 
-/// Who connects: an IPv4 address, or the network of an IPv6 address, which has 64 bits.
+/// Who connects, as [`network_of`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Client(IpAddr);
 
 impl Client {
     pub(super) fn of(address: IpAddr) -> Self {
-        Self(match address.to_canonical() {
-            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
-            address @ IpAddr::V4(_) => address,
-        })
+        Self(network_of(address))
     }
 }
 

@@ -50,6 +50,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin> ConnectionIo<T> {
         true
     }
 
+    /// Records that bytes were written.
+    fn written(&self, count: usize) -> usize {
+        if count > 0 {
+            self.connection.on_written();
+        }
+        count
+    }
+
     fn poll_replacement(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
         while !self.replacement.is_empty() {
             let count = ready!(Pin::new(&mut self.io).poll_write(context, &self.replacement))?;
@@ -117,7 +125,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ConnectionIo<T> {
             return Poll::Ready(Ok(bytes.len()));
         }
         ready!(self.poll_replacement(context))?;
-        Pin::new(&mut self.io).poll_write(context, bytes)
+        let written = ready!(Pin::new(&mut self.io).poll_write(context, bytes))?;
+        Poll::Ready(Ok(self.written(written)))
     }
 
     fn poll_write_vectored(
@@ -131,7 +140,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ConnectionIo<T> {
             return Poll::Ready(Ok(bytes.len()));
         }
         ready!(self.poll_replacement(context))?;
-        Pin::new(&mut self.io).poll_write_vectored(context, slices)
+        let written = ready!(Pin::new(&mut self.io).poll_write_vectored(context, slices))?;
+        Poll::Ready(Ok(self.written(written)))
     }
 
     fn is_write_vectored(&self) -> bool {

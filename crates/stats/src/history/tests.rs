@@ -142,3 +142,23 @@ async fn a_history_is_cached_until_the_next_minute() {
     let other = node.stats.history(Series::Type("x".into()), TimeRange::Last(Millis::seconds(3600)), 0);
     assert_eq!(other.await.unwrap().current.totals, PeriodCounts::default());
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_cache_is_bounded_and_drops_the_oldest_first() {
+    let (_store, node) = store_with([(-1, 4)]).await;
+    pass(Duration::from_secs(15)).await;
+    let of_type = async |n: usize| {
+        let series = Series::Type(format!("t{n}").into());
+        node.stats.history(series, TimeRange::Last(Millis::seconds(3600)), 0).await.unwrap()
+    };
+    let first = of_type(0).await;
+    tokio::time::advance(Duration::from_millis(1)).await;
+    let second = of_type(1).await;
+    tokio::time::advance(Duration::from_millis(1)).await;
+    for n in 2..=CACHED_MAX {
+        of_type(n).await;
+    }
+    assert_eq!(node.stats.histories.lock().unwrap().0.len(), CACHED_MAX);
+    assert!(Arc::ptr_eq(&second, &of_type(1).await));
+    assert!(!Arc::ptr_eq(&first, &of_type(0).await), "the oldest is read again");
+}

@@ -129,6 +129,28 @@ fn another_users_job_is_not_revealed() {
 }
 
 #[test]
+fn another_users_job_is_not_changed_by_a_caller_that_may_only_read_it() {
+    on_both_stores_with_config(CONFIG, async |mut server| {
+        server.use_admin_key().await;
+        let reader = json!({ "roles": ["viewer", "producer"], "user_id": "u1" });
+        let reader = server.post("/api/keys", &reader).await.expect(201)["key"].as_str().unwrap().to_owned();
+        for kind in ["replaced", "postponed", "cancelled"] {
+            let first = server.create(merged(job(kind, 1), &json!({ "user_id": "u2" }))).await;
+            let refused = server.post_as(&reader, "/api/jobs", &job(kind, 2)).await;
+            assert_eq!(refused.problem(409, "duplicate")["job_id"], first["id"], "{kind}");
+            assert_fields(&server.job(&first).await, json!({ "state": first["state"], "/payload/n": 1, "seq": 1 }));
+        }
+        let own = server.post_as(&reader, "/api/jobs", &json!({ "type": "replaced", "payload": { "k": "b" } }));
+        let own = own.await.expect(202);
+        let newer = json!({ "type": "replaced", "payload": { "k": "b", "n": 2 } });
+        assert_eq!(server.post_as(&reader, "/api/jobs", &newer).await.expect(200)["id"], own["id"]);
+        let foreign = server.create(merged(job("returned", 1), &json!({ "user_id": "u2" }))).await;
+        let read = server.post_as(&reader, "/api/jobs", &job("returned", 2)).await.expect(200);
+        assert_eq!(read["id"], foreign["id"], "it is only read");
+    });
+}
+
+#[test]
 fn a_job_that_no_worker_holds_can_be_amended() {
     on_both_stores_with_config(CONFIG, async |server| {
         let made = server.create(job("replaced", 1)).await;

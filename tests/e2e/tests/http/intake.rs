@@ -246,6 +246,29 @@ async fn a_request_that_is_answered_with_another_job_is_merged() {
 }
 
 #[tokio::test]
+async fn a_request_does_not_name_a_job_that_its_reader_may_not_see() {
+    let (mut server, client) = server().await;
+    let admin = server.use_admin_key().await;
+    let producer = server.create_key("producer", Some("u1")).await;
+    for (job_type, payload, phase) in
+        [("merge", json!({ "customer": "c" }), "merged"), ("once", json!({ "n": 1 }), "refused")]
+    {
+        let other = server.create(json!({ "type": job_type, "payload": payload, "user_id": "u2" })).await;
+        let request = format!("select tenure.enqueue('{job_type}', '{payload}', user_id => 'u1')");
+        let id = id_of(&client, &request).await;
+        assert_eq!(judged(&server, &id).await["phase"], phase);
+        for (key, is_shown) in [(&producer, false), (&admin, true)] {
+            let shown = server.get_as(key, &format!("/api/jobs/{id}")).await.expect(200);
+            assert_eq!(shown["phase"], phase);
+            assert_eq!(shown.to_string().contains(tenure_e2e::id(&other)), is_shown, "{shown}");
+            let listed = server.get_as(key, "/api/jobs?phase=refused").await.expect(200);
+            let names_it = listed.to_string().contains(tenure_e2e::id(&other));
+            assert_eq!(names_it, is_shown && phase == "refused", "{listed}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn requests_of_a_transaction_are_judged_in_the_order_of_the_calls() {
     let (server, client) = server().await;
     let cancelled = "with new as (select tenure.enqueue('free') as id) select id, tenure.cancel(id, 'soft', 'no') from new";

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use tenure_e2e::{
     Server, Setup, Store, column, eventually, in_time, on_both_stores, on_both_stores_with_config, path, rows,
 };
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 #[test]
 fn the_creation_rate_of_a_user_is_limited_and_repeats_do_not_count() {
@@ -113,11 +115,39 @@ async fn without_memory_creations_are_refused_and_running_work_ends() {
             assert_eq!(refused.header("retry-after"), Some("1"));
             refused.problem(503, "overloaded");
         }
+        // The declared body is never sent: the refusal does not wait for it.
+        for path in ["/api/jobs/batch", "/jobs/batch"] {
+            let head = "host: localhost\r\ncontent-type: application/json\r\ncontent-length: 100000";
+            let refused = server.raw(format!("POST {path} HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).await;
+            assert!(refused.starts_with("HTTP/1.1 503"), "{path}: {refused}");
+        }
         let holder = json!({ "worker": job["worker"], "fence": job["lease"]["fence"] });
         server.post(&path(&job, "heartbeat"), &holder).await.expect(200);
         server.succeed(&job).await;
         server.read("/api/jobs").await;
     }
+}
+
+#[tokio::test]
+async fn uploads_take_part_in_the_memory_budget() {
+    let config = "[limits]\nmemory = \"256 MiB\"\n[assets]\nstore = \"file:./objects\"\n";
+    let server = Server::with(config, Store::Sqlite).await;
+    let job = server.create(json!({ "type": "a" })).await;
+    let to = path(&job, "assets?asset_type=t");
+    let head = format!("POST {to} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 20000000\r\n");
+    let mut open = Vec::new();
+    for _ in 0..2 {
+        let mut upload = TcpStream::connect(server.address()).await.unwrap();
+        upload.write_all(format!("{head}expect: 100-continue\r\n\r\n").as_bytes()).await.unwrap();
+        let mut begun = [0; 12];
+        in_time("the body is asked for", upload.read_exact(&mut begun)).await.unwrap();
+        assert_eq!(begun, *b"HTTP/1.1 100");
+        open.push(upload);
+    }
+    let refused = server.raw(format!("{head}\r\n").as_bytes()).await;
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    server.request("POST", &to).bytes("small").send().await.expect(201);
+    drop(open);
 }
 
 #[test]

@@ -133,7 +133,7 @@ async fn the_page_lists_every_metric_with_its_type_and_labels() {
 #[test]
 fn ten_thousand_queues_leave_the_metrics_small() {
     on_both_stores_with_config(CONFIG, async |server| {
-        let before = server.get("/metrics").await.text.len();
+        let before = server.metrics_text().await.len();
         let job = |number: u32| {
             let (queue, job_type) = (format!("queue-{number:05}"), format!("type-{}", number % 1000));
             json!({ "type": job_type, "queue": queue, "lifecycle": "distributed" })
@@ -141,7 +141,7 @@ fn ten_thousand_queues_leave_the_metrics_small() {
         let jobs: Vec<_> = (0..10_000).map(job).collect();
         server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
         server.create(json!({ "type": "greet" })).await;
-        let text = server.get("/metrics").await.text;
+        let text = server.metrics_text().await;
         assert!(text.len() < before + 40_000, "{} bytes, {before} before", text.len());
         let all = server.metrics().await;
         let depth = |labels: &[&str]| all.sum("tenure_queue_depth", labels);
@@ -216,4 +216,16 @@ async fn the_build_and_the_process_are_described() {
     assert!(all.sum("process_open_fds", &[]) < all.sum("process_max_fds", &[]));
     assert!(all.sum("process_cpu_seconds_total", &[]).is_some());
     assert!(all.sum("process_start_time_seconds", &[]).is_some_and(|at| at > 1.7e9));
+}
+
+#[tokio::test]
+async fn many_scrapers_share_one_reading() {
+    let server = Server::sqlite().await;
+    let mut texts = BTreeSet::new();
+    for _ in 0..50 {
+        texts.insert(server.get("/metrics").await.text);
+    }
+    // On a slow machine, they take longer than a second.
+    assert!(texts.len() < 25, "{} readings for 50 requests", texts.len());
+    assert!(open_metrics(&server).await.text.ends_with("# EOF\n"), "each format has its text");
 }

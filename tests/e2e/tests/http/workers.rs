@@ -175,7 +175,7 @@ fn heartbeats_renew_a_short_lease() {
         assert!(kinds.contains(&json!("job_lease_renewed")), "{kinds:?}");
         assert!(kinds.contains(&json!("job_heartbeat")), "{kinds:?}");
         let renewed = kinds.iter().filter(|kind| **kind == "job_lease_renewed").count();
-        let metrics = server.get("/metrics").await.text;
+        let metrics = server.metrics_text().await;
         assert!(metrics.contains(&format!("tenure_lease_renewals_total {renewed}\n")), "{renewed} {metrics}");
     });
 }

@@ -50,7 +50,7 @@ impl Stage {
         assert!(answer["error"].as_str().unwrap().starts_with(code));
         let times = json!({ "duration": failed["duration_ms"], "failedAt": failed["completed_at"] });
         assert_fields(&answer, times);
-        let counted = self.server.get("/metrics").await.text;
+        let counted = self.server.metrics_text().await;
         let of = format!("category=\"{category}\",class=\"transient\",type={}", job["type"]);
         assert!(counted.contains(&format!("tenure_failures_total{{{of}}} 1")), "{of}");
     }

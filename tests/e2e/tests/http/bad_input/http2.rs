@@ -11,6 +11,8 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// GET, http, and literals for the path and the authority.
 const HEALTH: &[u8] = b"\x82\x86\x04\x08/healthz\x01\x09localhost";
 
+const DESCRIPTION: &[u8] = b"\x82\x86\x04\x0d/openapi.json\x01\x09localhost";
+
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
@@ -135,4 +137,39 @@ async fn headers_over_64_kib_are_refused_without_a_body_and_the_connection_conti
     let refused = with_headers(70).await;
     assert_eq!((refused.status, refused.text.as_str()), (431, ""));
     server.read("/readyz").await;
+}
+
+/// Anonymous memory of a process, in KiB.
+fn memory_of(server: &Server) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+/// The initial window of a stream is 0 or 1 byte: the server may send heads, but not the rest of a body.
+#[tokio::test]
+async fn answers_that_are_not_read_need_little_memory() {
+    for window in [0_u32, 1] {
+        let server = Server::sqlite().await;
+        server.get("/openapi.json").await.expect(200);
+        let before = memory_of(&server);
+        let mut connection = TcpStream::connect(server.address()).await.unwrap();
+        let setting = [&[0, 4], &window.to_be_bytes()[..]].concat();
+        let mut sent = [PREFACE, &frame(SETTINGS, 0, 0, &setting)].concat();
+        for n in 0..200 {
+            sent.extend(frame(HEADERS, END_STREAM | END_HEADERS, 1 + 2 * n, DESCRIPTION));
+        }
+        connection.write_all(&sent).await.unwrap();
+        let mut received = Vec::new();
+        in_time("every answer has begun", async {
+            let begun =
+                |received: &[u8]| frames(received).iter().filter(|(kind, _)| *kind == HEADERS).count();
+            while begun(&received) < 200 {
+                assert!(connection.read_buf(&mut received).await.unwrap() > 0, "it is closed");
+            }
+        })
+        .await;
+        let grown = memory_of(&server).saturating_sub(before);
+        assert!(grown < 20 << 10, "{grown} KiB more with a window of {window}");
+    }
 }

@@ -90,3 +90,38 @@ fn the_event_feed_with_a_backlog_ends_when_its_key_is_revoked() {
         );
     });
 }
+
+/// Grants credits with long reasons, so that the audit log does not fit into the buffers of a connection.
+async fn fill_audit_log(server: &Server) {
+    let reason = "x".repeat(16_000);
+    for _ in 0..12 {
+        let grant = json!({ "grant": 1, "reason": reason });
+        let grant = &grant;
+        let grants = (0..50).map(|n| async move {
+            server.post(&format!("/api/accounts/u{n}/credits"), grant).await.expect(200)
+        });
+        futures_util::future::join_all(grants).await;
+    }
+}
+
+#[test]
+fn the_audit_log_with_a_backlog_ends_when_its_key_is_revoked() {
+    on_both_stores(async |mut server| {
+        let [_, _, _, viewer, admin] = create_keys(&mut server).await;
+        fill_audit_log(&server).await;
+        server.use_key(Some(&viewer));
+        let mut log = server.stream("/api/audit", None).await;
+        log.next().await.expect("the first line");
+        let mut export = server.request("GET", "/ui/audit/export?format=jsonl").open().await;
+        assert_eq!(export.status(), 200);
+        server.use_key(Some(&admin));
+        server.revoke(&viewer).await;
+        let rest = log.rest().await.len();
+        assert!(rest < 450, "lines that were read before the revocation are not sent: {rest}");
+        let mut lines = 0;
+        while let Ok(Some(part)) = in_time("the export", export.chunk()).await {
+            lines += part.iter().filter(|byte| **byte == b'\n').count();
+        }
+        assert!(lines <= 500, "the export ends too: {lines} lines");
+    });
+}

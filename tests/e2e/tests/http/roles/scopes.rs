@@ -51,6 +51,11 @@ fn a_key_limited_to_types_and_queues_has_access_to_no_other_jobs() {
         for job in [&own, &other_type, &other_queue] {
             server.call_ok(job, "dead-letter", &give_up).await;
         }
+        for other in [&other_type, &other_queue] {
+            let delete = server.request("DELETE", &path(other, "")).key(&key);
+            delete.send().await.problem(403, "forbidden");
+            server.job(other).await;
+        }
         let letters = server.get_as(&key, "/api/dead-letters").await.expect(200);
         assert_eq!(column(&letters["dead_letters"], "job_id"), [own["id"].clone()]);
         let dismiss = |job: &Value| format!("/api/dead-letters/{}/dismiss", id(job));
@@ -63,6 +68,22 @@ fn a_key_limited_to_types_and_queues_has_access_to_no_other_jobs() {
         let acted = server.post_as(&key, "/api/jobs/actions", &all).await.expect(200);
         assert_eq!(acted["matched"], 1, "{acted}");
         server.post_as(&key, &dismiss(&own), &reason).await.expect(200);
+    });
+}
+
+#[test]
+fn a_key_limited_to_some_jobs_erases_no_user() {
+    on_both_stores(async |mut server| {
+        server.use_admin_key().await;
+        let key = create_key(&server, json!({ "role": "operator", "scopes": { "types": ["a"] } })).await;
+        let job = server.create_finished(json!({ "type": "b", "user_id": "u1" })).await;
+        let reason = json!({ "reason": "x" });
+        server.post_as(&key, "/api/users/u1/erase", &reason).await.problem(403, "forbidden");
+        let form = server.request("POST", "/ui/accounts/u1/erase").key(&key).header("origin", server.url());
+        let form = form.header("content-type", "application/x-www-form-urlencoded").bytes("reason=x");
+        assert_eq!(form.send().await.status, 403);
+        server.job(&job).await;
+        assert_eq!(server.post_ok("/api/users/u1/erase", &reason).await["deleted"], 1);
     });
 }
 

@@ -1,6 +1,7 @@
 //! Callers of every kind, and jobs in every phase that belong to some of them.
 
 use serde_json::{Value, json};
+use tenure_api::Right;
 use tenure_e2e::*;
 
 /// Leases that outlast the test; the jobs of `paged` also have a lifecycle API.
@@ -23,20 +24,53 @@ pub(super) const MOUNT: &str = "/jobs";
 #[derive(Debug)]
 pub(super) struct KnownCaller {
     pub(super) name: &'static str,
-    pub(super) role: &'static str,
+    pub(super) roles: &'static [&'static str],
     pub(super) user: Option<&'static str>,
+    pub(super) scope: Scope,
     /// None for the caller without a key.
     pub(super) key: Option<String>,
 }
 
-const CALLERS: [(&str, &str, Option<&str>); 7] = [
-    ("producer of u1", "producer", Some("u1")),
-    ("producer of u2", "producer", Some("u2")),
-    ("worker a", "worker", None),
-    ("worker b", "worker", None),
-    ("operator", "operator", None),
-    ("viewer", "viewer", None),
-    ("admin", "admin", None),
+/// The jobs that a key is limited to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    All,
+    Type(&'static str),
+    User(&'static str),
+}
+
+impl Scope {
+    pub(super) fn includes(self, job_type: &str, user: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Type(only) => only == job_type,
+            Self::User(only) => only == user,
+        }
+    }
+
+    fn json(self) -> Value {
+        match self {
+            Self::All => json!({}),
+            Self::Type(only) => json!({ "types": [only] }),
+            Self::User(only) => json!({ "user_id": only }),
+        }
+    }
+}
+
+/// The admin is the last.
+const CALLERS: [(&str, &[&str], Option<&str>, Scope); 12] = [
+    ("producer of u1", &["producer"], Some("u1"), Scope::All),
+    ("producer of u2", &["producer"], Some("u2"), Scope::All),
+    ("worker a", &["worker"], None, Scope::All),
+    ("worker b", &["worker"], None, Scope::All),
+    ("operator", &["operator"], None, Scope::All),
+    ("viewer", &["viewer"], None, Scope::All),
+    ("producer and worker of u1", &["producer", "worker"], Some("u1"), Scope::All),
+    ("viewer and producer of u1", &["viewer", "producer"], Some("u1"), Scope::All),
+    ("operator for work", &["operator"], None, Scope::Type("work")),
+    ("viewer for u1", &["viewer"], None, Scope::User("u1")),
+    ("producer of u2 for paged", &["producer"], Some("u2"), Scope::Type("paged")),
+    ("admin", &["admin"], None, Scope::All),
 ];
 
 /// A job, and what is expected of it.
@@ -59,14 +93,32 @@ pub(super) struct KnownJob {
 }
 
 impl KnownCaller {
+    /// Whether it has one of these roles.
+    pub(super) fn has(&self, roles: &[&str]) -> bool {
+        self.roles.iter().any(|role| roles.contains(role))
+    }
+
+    /// Whether one of its roles has a right. One to the whole system is not that of a key that is limited to some jobs.
+    pub(super) fn has_right(&self, right: Right) -> bool {
+        self.has(right.roles()) && (self.scope == Scope::All || !right.is_about_system())
+    }
+
+    /// Whether it sees the jobs of a type and user that it does not hold.
+    pub(super) fn sees_jobs_of(&self, job_type: &str, user: &str) -> bool {
+        let is_own = self.has(&["producer"]) && self.user == Some(user);
+        self.scope.includes(job_type, user) && (self.has(&["operator", "viewer", "admin"]) || is_own)
+    }
+
     /// Which jobs a caller sees, by http.md.
     pub(super) fn sees(&self, job: &KnownJob) -> bool {
-        match self.role {
-            "producer" => self.user == Some(job.user),
-            "worker" => job.holder == Some(self.name),
-            "operator" | "viewer" | "admin" => true,
-            _ => false,
-        }
+        let holds = self.has(&["worker"]) && job.holder == Some(self.name);
+        self.sees_jobs_of(job.job_type, job.user) || (holds && self.scope.includes(job.job_type, job.user))
+    }
+
+    /// Which jobs a caller changes without a lease.
+    pub(super) fn changes(&self, job: &KnownJob) -> bool {
+        let is_own = self.has(&["producer"]) && self.user == Some(job.user);
+        self.scope.includes(job.job_type, job.user) && (self.has(&["operator", "admin"]) || is_own)
     }
 }
 
@@ -84,10 +136,17 @@ impl Fixture {
     pub(super) async fn create() -> Self {
         let mut one = Setup::new(Store::Postgres).await.config(CONFIG).start().await;
         let admin = one.use_admin_key().await;
-        let mut callers = vec![KnownCaller { name: "no key", role: "none", user: None, key: None }];
-        for (name, role, user) in CALLERS {
-            let key = if role == "admin" { admin.clone() } else { one.create_key(role, user).await };
-            callers.push(KnownCaller { name, role, user, key: Some(key) });
+        let unknown = KnownCaller { name: "no key", roles: &[], user: None, scope: Scope::All, key: None };
+        let mut callers = vec![unknown];
+        for (name, roles, user, scope) in CALLERS {
+            let key = if name == "admin" {
+                admin.clone()
+            } else {
+                let new = json!({ "roles": roles, "user_id": user, "scopes": scope.json() });
+                let created = one.post("/api/keys", &new).await.expect(201);
+                created["key"].as_str().unwrap().to_owned()
+            };
+            callers.push(KnownCaller { name, roles, user, scope, key: Some(key) });
         }
         let two = one.second_node().await;
         let mut made = Self { nodes: vec![one, two], callers, jobs: Vec::new() };
