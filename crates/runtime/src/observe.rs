@@ -27,7 +27,7 @@ pub struct Committed {
     pub conflicts: u64,
     /// The job after each accepted progress report.
     pub progressed: Vec<Arc<Job>>,
-    /// Jobs whose worker must be told of a cancel request.
+    /// Jobs whose worker must receive a cancel request.
     pub cancelling: Vec<Arc<Job>>,
     pub purged: Vec<Arc<Job>>,
     /// The code of each refused request in SQL.
@@ -94,7 +94,7 @@ impl Transition {
 }
 
 fn is_success(phase: Phase) -> bool {
-    matches!(phase, Phase::Final(Outcome::Succeeded | Outcome::Partial))
+    phase.outcome().is_some_and(Outcome::is_success)
 }
 
 impl Committed {
