@@ -87,7 +87,7 @@ pub enum CommandOutput {
         taken: u64,
         /// The code of each refusal.
         refused: Vec<&'static str>,
-        /// Jobs whose worker must be told of a cancel request.
+        /// Jobs whose worker must receive a cancel request.
         cancelling: Vec<Arc<Job>>,
     },
     Account(Account),

@@ -113,7 +113,7 @@ impl Changes {
                 p.hint {
                     "Jobs by the time at which they finished, until " (when(compared.to)) ". "
                     @if !compared.is_complete { "More jobs finished: some from each twentieth of the time were read. " }
-                    "Marked is what moved: a failure rate by more than chance explains, a time by half and by 50 ms."
+                    "Marked: a failure rate that differs by more than chance explains, a time that differs by half and by at least 50 ms."
                 }
             }
         }

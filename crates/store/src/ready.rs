@@ -28,8 +28,8 @@ impl ReadyJobs {
         jobs.filter(is_ready).map(|job| Self::of_job(job, now)).collect()
     }
 
-    /// Whether a batch may have made jobs claimable that did not become ready in it: it resumed a queue, freed a resource, let a
-    /// sequence go on, or changed what flow control permits.
+    /// Whether a batch may have made jobs claimable that did not become ready in it: it resumed a queue or a
+    /// sequence, freed a resource, or changed what flow control permits.
     pub fn admits_others(set: &WorkingSet) -> bool {
         let changes = &set.changes;
         let resumed = changes.upserted.queues.values().any(|paused| !paused);
