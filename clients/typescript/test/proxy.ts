@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * What happens to a request: `pass`; `lose`: the server gets it, but the answer is lost; `double`: the server gets it twice;
- * `{ delay }`: the answer is late by so many milliseconds; `{ status, headers }`: the proxy answers with a problem.
+ * `{ delay }`: the answer is late by this many milliseconds; `{ status, headers }`: the proxy answers with a problem.
  */
 export type Fault = "pass" | "lose" | "double" | { delay: number } | { status: number; code: string; headers: Record<string, string> };
 

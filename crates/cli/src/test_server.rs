@@ -32,9 +32,9 @@ pub(crate) fn run(config: Option<PathBuf>, listen: String) -> Result<Exit> {
         let started = Server::start_on(store.clone().into(), loaded.config, tenure_dashboard::pages).await;
         let server = started.or_else(explain)?;
         print(&json!({ "url": format!("http://{}", server.address()), "now": now(&store).await? }))?;
-        let obeyed = obey(&store).await;
+        let result = run_commands(&store).await;
         server.stop().await;
-        obeyed.map(|()| Exit::Done)
+        result.map(|()| Exit::Done)
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     telemetry.shutdown().map_err(anyhow::Error::msg)?;
@@ -47,8 +47,8 @@ fn start_of_clock() -> Timestamp {
     Timestamp(since.as_secs() as i64 * 1000)
 }
 
-/// Follows the lines of standard input until it ends, or until a signal.
-async fn obey(store: &MemoryStore) -> Result<()> {
+/// Executes the lines of standard input until it ends, or until a signal.
+async fn run_commands(store: &MemoryStore) -> Result<()> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut lines = input();
     loop {

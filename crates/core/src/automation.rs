@@ -37,6 +37,20 @@ impl Automation {
         }
     }
 
+    pub fn into_schedule(self) -> Option<Schedule> {
+        match self {
+            Self::Schedule(it) => Some(it),
+            Self::Webhook(_) | Self::Erasure(_) => None,
+        }
+    }
+
+    pub fn into_webhook(self) -> Option<Webhook> {
+        match self {
+            Self::Webhook(it) => Some(it),
+            Self::Schedule(_) | Self::Erasure(_) => None,
+        }
+    }
+
     /// The stored part of an error text.
     pub(crate) fn clipped(error: &str) -> String {
         error.chars().take(limits::AUTOMATION_ERROR_CHARS_MAX).collect()

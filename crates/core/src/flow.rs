@@ -1,4 +1,4 @@
-//! Flow control: which ready jobs may be claimed now, and what a type, a queue or a resource declares about it.
+//! Flow control: the limits and the order of claims that types, queues and resources declare.
 //!
 //! [`FlowKeys`] are evaluated when a job is created and stored on it. [`Declarations`] are those of the node that started last.
 //! Limits over all nodes are exact because the numbers of [`FlowView`] are those of the commit that claims or creates.

@@ -1,8 +1,8 @@
 //! The rules of Tenure, pure: no I/O, no clock, no randomness, no async, no logging. Commands in, events or a refusal
-//! out; time and chance are arguments.
+//! out; time and random values are arguments.
 //!
-//! In reading order: [`lifecycle`] (what may happen to a job, declared and proved), [`job`] and [`event`] (what is
-//! kept), [`command`] (what is asked), [`decide`] (what comes of it), [`fold`] (history is the truth).
+//! In reading order: [`lifecycle`] (declared and proved state machines), [`job`] and [`event`] (stored data),
+//! [`command`] (requests), [`decide`] (their judgement), [`fold`] (recomputation of jobs from their events).
 
 #[macro_use]
 mod named;

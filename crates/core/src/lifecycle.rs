@@ -98,6 +98,18 @@ named! {
     }
 }
 
+impl Outcome {
+    /// Whether the job's work was done, at least in part.
+    pub fn is_success(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Partial)
+    }
+
+    /// Whether the job failed. A job that was cancelled or rejected has neither succeeded nor failed.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Dead)
+    }
+}
+
 /// One declared rule: from a state by a trigger, perhaps under a condition, to a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {

@@ -111,7 +111,7 @@ impl Page for Audit {
             (self.filters())
             div #audit { (parts.keep("audit", self.table(&found))) }
             @if !self.values.is_empty() {
-                p.hint { "Looked into " (count(found.examined as u64)) " lines." @if found.before.is_some() { " Older lines may match." } }
+                p.hint { "Searched " (count(found.examined as u64)) " lines." @if found.before.is_some() { " Older lines may match." } }
             }
             nav.row aria-label="Pages of the audit log" {
                 @if self.before.is_some() { a.button rel="prev" href=(self.address("/ui/audit", &[])) { "Newest" } }

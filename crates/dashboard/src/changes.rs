@@ -113,7 +113,7 @@ impl Changes {
                 p.hint {
                     "Jobs by the time at which they finished, until " (when(compared.to)) ". "
                     @if let Some(period) = compared.period { "Counted in periods of " (span(period)) "; the one in which the change was is left out. " }
-                    "Marked is what moved: a failure rate by more than chance explains, a time by half and by 50 ms."
+                    "Highlighted: failure rates that changed by more than chance explains, and times that changed by at least half and 50 ms."
                 }
             }
         }

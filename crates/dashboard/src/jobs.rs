@@ -24,7 +24,7 @@ use crate::anchor::{Anchor, ROWS, pager};
 use crate::prelude::*;
 pub(crate) use rows::failure;
 
-/// Jobs that may have come to match between the rows of a page before rows drop out of it.
+/// Jobs that may have begun to match between the rows of a page before rows drop out of it.
 const LEEWAY: usize = 100;
 /// Newer jobs are counted up to this.
 const NEWER_MAX: usize = 99;
@@ -98,7 +98,7 @@ impl Page for Jobs {
                 (rows::draw(&self.bulk(service, caller), &found, parts))
             }
             @if let Some(examined) = examined {
-                p.hint { "Looked into " (count(examined as u64)) " jobs." @if older.is_some() { " Older jobs may match." } }
+                p.hint { "Searched " (count(examined as u64)) " jobs." @if older.is_some() { " Older jobs may match." } }
             } @else if scan_end.is_some() && older == scan_end {
                 p.hint { "Searched " (count(EXAMINED_MAX as u64)) " jobs; older jobs may match." }
             }

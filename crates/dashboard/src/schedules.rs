@@ -41,11 +41,7 @@ impl Page for Schedules {
 
 async fn all(service: &Service) -> Result<Vec<Schedule>> {
     let known = service.store().automations(AutomationKind::Schedule).await?.into_iter();
-    let schedules = known.filter_map(|automation| match automation {
-        Automation::Schedule(schedule) => Some(schedule),
-        Automation::Webhook(_) | Automation::Erasure(_) => None,
-    });
-    Ok(schedules.collect())
+    Ok(known.filter_map(Automation::into_schedule).collect())
 }
 
 async fn find(service: &Service, id: &Name) -> Result<Schedule> {

@@ -44,11 +44,7 @@ impl Page for Webhooks {
 
 async fn all(service: &Service) -> Result<Vec<Webhook>> {
     let known = service.store().automations(AutomationKind::Webhook).await?.into_iter();
-    let webhooks = known.filter_map(|automation| match automation {
-        Automation::Webhook(webhook) => Some(webhook),
-        Automation::Schedule(_) | Automation::Erasure(_) => None,
-    });
-    Ok(webhooks.collect())
+    Ok(known.filter_map(Automation::into_webhook).collect())
 }
 
 async fn find(service: &Service, id: &Name) -> Result<Webhook> {

@@ -164,9 +164,7 @@ impl Inner {
         if known.declarations != *in_force {
             let own = self.definitions.read().expect("no thread panics while holding the lock").flow.clone();
             if own != *in_force {
-                tracing::warn!(
-                    "declarations of flow control differ from this node's: those of the node that started last are in force"
-                );
+                tracing::warn!("flow control declarations differ from this node's; those in the store apply");
             }
         }
         *self.flow.write().expect("no thread panics while holding the lock") = Arc::new(compiled);

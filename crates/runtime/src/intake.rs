@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// How often everything is read again: a failover may have gone unnoticed, and requests may have failed alone.
 const REREAD_EVERY: Duration = Duration::from_mins(1);
-/// And at most every so many times its last duration: a long-running snapshot elsewhere keeps the rows of all requests since it
+/// And at most every 200 times its last duration: a long-running snapshot elsewhere keeps the rows of all requests since it
 /// began, so that this may take seconds.
 const REREAD_SHARE: u32 = 200;
 

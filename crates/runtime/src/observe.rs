@@ -94,7 +94,7 @@ impl Transition {
 }
 
 fn is_success(phase: Phase) -> bool {
-    matches!(phase, Phase::Final(Outcome::Succeeded | Outcome::Partial))
+    phase.outcome().is_some_and(Outcome::is_success)
 }
 
 impl Committed {

@@ -96,13 +96,13 @@ impl Inner {
                 continue;
             }
             if let Err(refusal) = self.fire_all(schedule).await {
-                tracing::error!(schedule = %which.0, %refusal, "its time has come and it cannot be fired");
+                tracing::error!(schedule = %which.0, %refusal, "due schedule not fired");
                 stuck.insert(which);
             }
         }
     }
 
-    /// Fires a schedule until its next time is still to come. What the store could not take is tried at the next turn.
+    /// Fires a schedule until its next time is in the future. What the store could not take is tried at the next turn.
     async fn fire_all(&self, mut schedule: Schedule) -> Result<(), Refusal> {
         let cron = Cron::parse(&schedule.plan.cron, schedule.plan.timezone.as_str())?;
         loop {

@@ -112,10 +112,7 @@ impl WebhookSender {
         let command = Command::ChangeWebhook { id: id.clone(), change };
         let envelope = CommandEnvelope { by: "webhooks".into(), key: None, command };
         match self.app.runtime().submit(envelope).await {
-            Ok(Ok(CommandOutput::Automation { automation, .. })) => match *automation {
-                Automation::Webhook(webhook) => Some(webhook),
-                Automation::Schedule(_) | Automation::Erasure(_) => None,
-            },
+            Ok(Ok(CommandOutput::Automation { automation, .. })) => automation.into_webhook(),
             // Removed, leased by another node, or the store is unavailable: the next poll of any node continues.
             _ => None,
         }

@@ -176,11 +176,6 @@ impl Caller {
         }
         Err(Problem::forbidden(format!("the scopes of this key do not include the priority {priority}")))
     }
-
-    /// Whether what it creates can be out of scope by its priority.
-    pub fn limits_priority(&self) -> bool {
-        self.scopes.priority_min.is_some() || self.scopes.priority_max.is_some()
-    }
 }
 
 fn in_scope(is_in_scope: bool, job_type: &str) -> Result<()> {

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tenure_core::event::AuditLine;
 use tenure_core::id::TypeName;
-use tenure_core::lifecycle::Outcome;
 use tenure_stats::snapshot::{NodeLife, NodeNow};
 
 use counted::counted;
@@ -339,13 +338,9 @@ struct Sample {
 impl Sample {
     fn add(&mut self, job: &Job) {
         self.rates.jobs += 1;
-        match job.phase.outcome() {
-            Some(Outcome::Failed | Outcome::Dead) => {
-                self.rates.failed += 1;
-                self.rates.judged += 1;
-            }
-            Some(Outcome::Succeeded | Outcome::Partial) => self.rates.judged += 1,
-            Some(Outcome::Cancelled | Outcome::Rejected) | None => {}
+        if let Some(outcome) = job.phase.outcome() {
+            self.rates.failed += u64::from(outcome.is_failure());
+            self.rates.judged += u64::from(outcome.is_failure() || outcome.is_success());
         }
         // `run_at` is the earliest time of the last claim.
         self.waits.extend(job.times.claimed_at.map(|claimed| (claimed - job.run_at).0));

@@ -1,4 +1,4 @@
-//! Schedules: their next times, and their job now.
+//! Schedules: their next times, and runs on request.
 
 use tenure_core::decide::CommandOutput;
 use tenure_core::json::Json;

@@ -19,23 +19,33 @@ pub struct StartedSession {
 
 /// Begins a session for a caller that presented its credential.
 pub async fn begin(service: &Service, caller: &Caller) -> Result<StartedSession> {
+    let (id, now) = (random_id(), service.runtime().now());
+    let session = longest(caller, now);
+    let expires_at = session.expires_at;
+    let new = NewSession { digest: digest(&id), session };
+    service.submit(caller, None, Command::BeginSession(Box::new(new))).await?;
+    Ok(StartedSession { id, lasts: expires_at - now })
+}
+
+/// The id of a new session, in hex.
+pub(crate) fn random_id() -> String {
     let mut random = [0; ID_BYTES];
     SystemRandom::new().fill(&mut random).expect("the operating system has random bytes");
-    let (id, now) = (hex(&random), service.runtime().now());
+    hex(&random)
+}
+
+/// A session with the credential of its caller, for as long as a session may last.
+pub(crate) fn longest(caller: &Caller, now: Timestamp) -> Session {
     let end = now + SESSION_TIME;
-    let expires_at = caller.expires_at.map_or(end, |at| at.min(end));
     let is_token = caller.secret.is_none();
-    let session = Session {
+    Session {
         credential: caller.credential.clone(),
         secret: caller.secret,
         role: caller.roles.iter().next().filter(|_| is_token),
         user_id: caller.user.clone().filter(|_| is_token),
-        expires_at,
+        expires_at: caller.expires_at.map_or(end, |at| at.min(end)),
         stream: None,
-    };
-    let new = NewSession { digest: digest(&id), session };
-    service.submit(caller, None, Command::BeginSession(Box::new(new))).await?;
-    Ok(StartedSession { id, lasts: expires_at - now })
+    }
 }
 
 /// The caller of a session. Refuses one that has ended, or whose credential has.

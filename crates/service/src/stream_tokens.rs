@@ -4,12 +4,11 @@
 
 use std::net::IpAddr;
 
-use ring::rand::{SecureRandom as _, SystemRandom};
 use tenure_core::session::{NewSession, Session, StreamGrant};
 
 use crate::auth::key::{digest_of, hex};
 use crate::prelude::*;
-use crate::sessions::SESSION_TIME;
+use crate::sessions;
 
 /// How long a token is valid, from its creation or from the last time that its stream was seen open.
 pub const TOKEN_TIME: Millis = Millis(5 * 60_000);
@@ -17,7 +16,6 @@ pub const TOKEN_TIME: Millis = Millis(5 * 60_000);
 const KEPT_TIME: Millis = Millis(4 * 60_000);
 /// Begins every token, so that scanners recognise a leaked one.
 const PREFIX: &str = "tns_";
-const ID_BYTES: usize = 32;
 
 /// A new token. Its text exists only here and in the answer.
 pub struct IssuedToken {
@@ -27,21 +25,11 @@ pub struct IssuedToken {
 
 /// Issues a token for the stream of a job, which the caller must be allowed to see.
 pub async fn issue(service: &Service, caller: &Caller, job: JobId) -> Result<IssuedToken> {
-    let mut random = [0; ID_BYTES];
-    SystemRandom::new().fill(&mut random).expect("the operating system has random bytes");
-    let (text, now) = (format!("{PREFIX}{}", hex(&random)), service.runtime().now());
-    let end = now + SESSION_TIME;
-    let ends_at = caller.expires_at.map_or(end, |at| at.min(end));
-    let is_token = caller.secret.is_none();
-    let session = Session {
-        credential: caller.credential.clone(),
-        secret: caller.secret,
-        role: caller.roles.iter().next().filter(|_| is_token),
-        user_id: caller.user.clone().filter(|_| is_token),
-        expires_at: (now + TOKEN_TIME).min(ends_at),
-        stream: Some(StreamGrant { job, ends_at }),
-    };
-    let expires_at = session.expires_at;
+    let (text, now) = (format!("{PREFIX}{}", sessions::random_id()), service.runtime().now());
+    let longest = sessions::longest(caller, now);
+    let ends_at = longest.expires_at;
+    let expires_at = (now + TOKEN_TIME).min(ends_at);
+    let session = Session { expires_at, stream: Some(StreamGrant { job, ends_at }), ..longest };
     let new = NewSession { digest: digest(&text), session };
     service.submit(caller, None, Command::BeginSession(Box::new(new))).await?;
     Ok(IssuedToken { text, expires_at })

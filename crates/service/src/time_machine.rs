@@ -49,13 +49,13 @@ pub struct Past {
 /// What was read of the journal. Shared by all pages of a node.
 #[derive(Debug, Default)]
 pub struct TimeMachine {
-    walk: Mutex<Option<Walk>>,
+    scan: Mutex<Option<JournalScan>>,
     /// Held by the background task.
     background: std::sync::Arc<Mutex<()>>,
 }
 
 #[derive(Debug)]
-struct Walk {
+struct JournalScan {
     /// The states, which `now` and `changes` refer to by index.
     states: Vec<(LifecycleName, StateName)>,
     /// Unfinished jobs at `end`.
@@ -77,20 +77,20 @@ impl Service {
     pub async fn past(&self, lifecycle: &LifecycleName, at: Timestamp) -> Result<Past> {
         let machine = self.time_machine();
         let at = Timestamp(at.minute() * 60_000);
-        let mut walk = machine.walk.lock().await;
+        let mut scan = machine.scan.lock().await;
         let store = self.store();
-        let current = match walk.take() {
+        let current = match scan.take() {
             Some(known) => known.follow(store).await?,
             None => None,
         };
         let mut current = match current {
             Some(current) => current,
-            None => Walk::begin(store).await?,
+            None => JournalScan::begin(store).await?,
         };
         current.read_back(store, at, REQUEST_EVENTS).await?;
         let past = current.past(lifecycle, at);
-        *walk = Some(current);
-        drop(walk);
+        *scan = Some(current);
+        drop(scan);
         if past.then.is_none() {
             self.read_back_in_background(at);
         }
@@ -105,11 +105,11 @@ impl Service {
             let _running = running;
             while !service.is_draining() {
                 let began = Instant::now();
-                let mut walk = service.time_machine().walk.lock().await;
-                let Some(current) = walk.as_mut() else { return };
+                let mut scan = service.time_machine().scan.lock().await;
+                let Some(current) = scan.as_mut() else { return };
                 match current.read_back(service.store(), at, BACKGROUND_EVENTS).await {
                     Ok(()) if current.knows(at) => return,
-                    Ok(()) => drop(walk),
+                    Ok(()) => drop(scan),
                     Err(error) => {
                         tracing::warn!(%error, "journal read for the time machine failed");
                         return;
@@ -141,10 +141,10 @@ async fn count(store: &Store) -> Result<(Position, Position, Vec<tenure_store::C
     Ok(best.expect("there is at least one try"))
 }
 
-impl Walk {
+impl JournalScan {
     async fn begin(store: &Store) -> Result<Self, StoreError> {
         let (before, end, counts) = count(store).await?;
-        let mut walk = Self {
+        let mut scan = Self {
             states: Vec::new(),
             now: Vec::new(),
             end,
@@ -154,8 +154,8 @@ impl Walk {
             changes: BTreeMap::new(),
             events: 0,
         };
-        walk.set_now(&counts);
-        Ok(walk)
+        scan.set_now(&counts);
+        Ok(scan)
     }
 
     fn set_now(&mut self, counts: &[tenure_store::Count]) {

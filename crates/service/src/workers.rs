@@ -1,5 +1,4 @@
-//! The list of workers: whether each is there, when it was last seen by any node, what it holds, and what it says about
-//! itself.
+//! The list of workers, each with its presence, the last time that a node saw it, its jobs, and its own description.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

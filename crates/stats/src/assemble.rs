@@ -19,7 +19,7 @@ const TREND: usize = 20;
 /// Conditions younger than this are not reported.
 pub(super) const GRACE: Millis = Millis::seconds(60);
 /// Minutes of each of two compared periods.
-pub(super) const HALF: i64 = 30;
+pub(super) const COMPARED_MINUTES: i64 = 30;
 
 pub(super) struct SnapshotInputs<'a> {
     pub(super) catalog: &'a Catalog,
@@ -196,7 +196,10 @@ impl SnapshotInputs<'_> {
         let types = self.counted.lifecycles.values().flat_map(BTreeMap::values);
         types.for_each(|of_type| all.merge(&of_type.wait));
         let minute = self.minute();
-        ComparedWait { now: all.percentiles(minute, HALF), before: all.percentiles(minute - HALF, HALF) }
+        ComparedWait {
+            now: all.percentiles(minute, COMPARED_MINUTES),
+            before: all.percentiles(minute - COMPARED_MINUTES, COMPARED_MINUTES),
+        }
     }
 
     /// All types together.
@@ -243,12 +246,7 @@ impl SnapshotInputs<'_> {
 
 /// Whether a job with this outcome counts as finished, succeeded and failed: each 0 or 1.
 pub(super) fn outcome_counts(outcome: Option<Outcome>) -> [u64; 3] {
-    match outcome {
-        None => [0, 0, 0],
-        Some(Outcome::Succeeded | Outcome::Partial) => [1, 1, 0],
-        Some(Outcome::Failed | Outcome::Dead) => [1, 0, 1],
-        Some(Outcome::Cancelled | Outcome::Rejected) => [1, 0, 0],
-    }
+    outcome.map_or([0; 3], |outcome| [1, u64::from(outcome.is_success()), u64::from(outcome.is_failure())])
 }
 
 /// Live jobs, plus finished jobs as last counted in the store, plus what changed on this node since.

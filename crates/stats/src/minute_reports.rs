@@ -1,4 +1,4 @@
-//! What this node counted, minute by minute, for the statistics over time.
+//! Counts of this node by minute, for the statistics over time.
 //!
 //! The counters of the last hour are compared with their state at the last report, so that counting a commit costs nothing
 //! more. A transition that is dated before a reported minute adds to that minute with the next report. Times are counted by

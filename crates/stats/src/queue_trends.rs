@@ -1,4 +1,4 @@
-//! How the ready jobs of each queue develop.
+//! Depth, rates and age of the ready jobs of each queue over time.
 
 use crate::assemble::SnapshotInputs;
 use crate::minute_ring::{MINUTES, MinuteRing};

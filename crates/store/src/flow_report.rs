@@ -1,4 +1,4 @@
-//! What operators see of flow control: resources with their buckets, sequences, and what a job waits for.
+//! Reports about flow control for operators: resources with their buckets, sequences, and reasons for which a job waits.
 
 use tenure_core::flow::{Limits, Pause, SequenceId};
 use tenure_core::id::ResourceName;

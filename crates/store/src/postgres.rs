@@ -126,7 +126,7 @@ impl Node {
     /// Also follows the journal, so that a batch has little to read, and saves jobs while there are no batches.
     async fn record_heartbeat(&self) -> Result<(), StatementFault> {
         let mut connection = self.readers.lookups.get().await?;
-        clock::beat(&connection, &self.clock).await?;
+        clock::write_heartbeat(&connection, &self.clock).await?;
         connection.release();
         drop(connection);
         follow::catch_up(self).await?;

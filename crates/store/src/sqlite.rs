@@ -1,7 +1,7 @@
 //! The embedded store: SQLite with a write-ahead log and `synchronous=FULL`, one writer thread, live jobs in memory.
 //!
-//! The writer takes a batch, loads what it needs from memory (finished jobs and keys from the file), decides, writes rows
-//! and events, and commits: one fsync for each batch. Commands that arrive meanwhile form the next batch.
+//! The writer takes a batch, loads what it needs from memory, or from the file (finished jobs, keys, and jobs that are only
+//! indexed), decides, writes rows and events, and commits: one fsync for each batch. Commands that arrive meanwhile form the next batch.
 //! Readers use separate connections and never wait for the writer.
 
 mod backup;

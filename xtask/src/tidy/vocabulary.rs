@@ -1,8 +1,8 @@
 //! Plain words: comments, messages and names do without figures of speech, people and phrases that read like a
 //! translation.
 //!
-//! Checked are comments, string literals and identifiers of Rust, comments of SQL, comments and values of TOML, scripts,
-//! and the prose of Markdown. Text between backticks is a quotation and is not checked.
+//! Checked are comments, string literals and identifiers of Rust, comments of SQL, comments and values of TOML, TypeScript,
+//! scripts, plain text, and the prose of Markdown. Text between backticks is a quotation and is not checked.
 
 use super::docs::prose;
 use super::names::{in_name, words_of};
@@ -31,11 +31,14 @@ const PHRASES: &[(&str, &str)] = &[
     ("of their own", SEPARATE),
     ("of one's own", SEPARATE),
     ("comes to", "say \"is\", \"returns\" or \"results in\""),
+    ("come to", "say \"are\", \"return\" or \"result in\""),
     ("came to", "say \"was\", \"returned\" or \"resulted in\""),
     ("goes on", "say \"continues\""),
+    ("go on", "say \"continue\""),
     ("went on", "say \"continued\""),
     ("is told", RECEIVES),
     ("are told", RECEIVES),
+    ("be told", RECEIVES),
     ("was told", RECEIVES),
     ("were told", RECEIVES),
     ("is heard", RECEIVES),
@@ -62,6 +65,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("lane", "say \"batch worker\" or \"timeline\""),
     ("lanes", "say \"batch workers\" or \"timeline\""),
     ("farewell", "say \"shutdown\""),
+    ("seat", "say \"worker connection\""),
 ];
 
 /// Words that a file needs all the same: the beginning of its path, the phrase, why.
@@ -69,10 +73,12 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("xtask/src/scratch.rs", "nobody", "a user of Unix systems"),
     ("crates/store/tests/it/faults/postgres.rs", "nobody", "a user of Unix systems"),
     ("crates/store/src/postgres/options.rs", "lanes", "a parameter of the database URL"),
+    ("tests/e2e/tests/cli/snapshots/list", "door", "the text of a registered lifecycle"),
 ];
 /// Files that are not checked.
 const UNCHECKED: &[(&str, &str)] = &[
     ("xtask/src/tidy/vocabulary.rs", "it lists the words"),
+    ("xtask/src/tidy/cases/vocabulary.txt", "its cases contain the words"),
     ("crates/store/src/sqlite/migrations/", "a migration is never edited"),
     ("crates/store/src/postgres/migrations/", "a migration is never edited"),
     ("lifecycles/", "stores refuse a registered lifecycle whose text has changed"),
@@ -146,7 +152,11 @@ fn tokens_of(file: &File) -> Vec<Token> {
             tokens.text(line, text.split_once("--").map_or("", |(_, comment)| comment));
         }),
         "toml" => file.lines().for_each(|(line, text)| tokens.text(line, value_of(text))),
-        "js" | "mjs" | "py" | "sh" => file.lines().for_each(|(line, text)| tokens.text(line, text)),
+        // A script without an extension.
+        "" if !file.text.starts_with("#!") => {}
+        "" | "js" | "mjs" | "ts" | "py" | "sh" | "txt" => {
+            file.lines().for_each(|(line, text)| tokens.text(line, text))
+        }
         _ => {}
     }
     tokens.0

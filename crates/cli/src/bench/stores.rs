@@ -19,7 +19,7 @@ use crate::output;
 pub(super) const LIFECYCLE_BYTES: usize = 1_722;
 const CALLERS: [usize; 4] = [1, 16, 128, 1024];
 
-/// Lifecycles per second of one store with so many waiting jobs and callers, what each costs, and the rate of a log file.
+/// Lifecycles per second of one store with a number of waiting jobs and callers, what each costs, and the rate of a log file.
 #[derive(Serialize)]
 pub(super) struct StoreRate {
     pub(super) store: StoreKind,

@@ -35,7 +35,7 @@ fn durability(database: &DatabaseSettings) -> Vec<Finding> {
         switch("fsync", fsync, "a power cut would lose acknowledged jobs"),
         switch("synchronous_commit", synchronous_commit, "a crash would lose acknowledged jobs"),
         switch("full_page_writes", full_page_writes, "a power cut could corrupt the database"),
-        switch("autovacuum", autovacuum, "rows of jobs change several times"),
+        switch("autovacuum", autovacuum, "it removes the dead rows of expired records and saved jobs"),
     ]
 }
 
@@ -56,7 +56,9 @@ fn writable(database: &DatabaseSettings) -> Finding {
 fn connections(database: &DatabaseSettings, nodes: u32) -> Finding {
     let DatabaseSettings { connections_max, connections, .. } = database;
     let needed = nodes.max(1) * NODE_CONNECTIONS_MAX;
-    let found = format!("{connections} of {connections_max} open; {needed} for {} nodes", nodes.max(1));
+    let nodes = nodes.max(1);
+    let plural = if nodes == 1 { "" } else { "s" };
+    let found = format!("{connections} of {connections_max} open; {needed} for {nodes} node{plural}");
     let action = "raise max_connections in postgresql.conf, or close connections of other programs";
     // One connection is this command's.
     let is_wrong = needed > *connections_max || *connections >= connections_max.saturating_sub(3);

@@ -1,4 +1,4 @@
-//! Why a call of a tool failed: a code that is stable, and a detail.
+//! Errors of tool calls: a stable code and a detail.
 
 use serde_json::{Map, Value, json};
 use tenure_api::Problem;

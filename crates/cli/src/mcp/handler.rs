@@ -1,4 +1,4 @@
-//! The protocol's side: what this server is, which tools it has, and calls of them.
+//! The handler of protocol requests: server description, list of tools, calls of tools.
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{

@@ -103,7 +103,7 @@ impl Client {
         self.listing(CallId::ListSequences, &[], &[halted, to_value("the page", page)?]).await
     }
 
-    /// Lets a halted sequence go on with its next job.
+    /// Resumes a halted sequence with its next job.
     pub async fn resume_sequence(&self, job_type: &str, key: &str) -> Result<SequenceStatus> {
         self.change(CallId::ResumeSequence, &[job_type, key], &json!({})).await
     }

@@ -92,7 +92,7 @@ mod tests {
     const STREAM: &str = "\u{feff}: warm\r\nid: 1\r\nevent: log\r\ndata: one\r\ndata:  two\r\n\r\n\
                           :\n\nid\nid: 7\ndata: grün\n\nevent: log\n\nretry: 250\nnew: x\rdata\r\r";
 
-    fn told(piece_bytes: usize) -> Vec<(String, Option<String>, String)> {
+    fn received(piece_bytes: usize) -> Vec<(String, Option<String>, String)> {
         let mut reader = Reader::default();
         let bytes = STREAM.trim_start_matches('\u{feff}').as_bytes();
         let sent = bytes.chunks(piece_bytes).flat_map(|piece| reader.push(piece)).collect::<Vec<_>>();
@@ -108,7 +108,7 @@ mod tests {
             ("message".to_owned(), Some("7".to_owned()), String::new()),
         ];
         for piece_bytes in 1..=STREAM.len() {
-            assert_eq!(told(piece_bytes), expected, "in pieces of {piece_bytes}");
+            assert_eq!(received(piece_bytes), expected, "in pieces of {piece_bytes}");
         }
     }
 

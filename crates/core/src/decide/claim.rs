@@ -70,7 +70,7 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &CommandOrigin, clai
     Ok(CommandOutput::Claimed { jobs, replayed: false })
 }
 
-/// Whether a claim with room for so many jobs may take the candidate: another group only as a whole.
+/// Whether a claim with room for this many jobs may take the candidate: another group only as a whole.
 fn fits_group(candidate: &Candidate, begun: Option<Group>, room: usize) -> bool {
     candidate.group.is_none_or(|group| begun == Some(group) || group.size <= room)
 }

@@ -52,9 +52,8 @@ pub(crate) fn ended(context: &mut DecisionContext<'_>, job: &Job, outcome: Outco
     let Some(sequence) = sequence_of(job) else { return };
     let was_first = context.set.flow.is_first(job.id(), &sequence);
     context.set.flow.leave(job.id(), &sequence);
-    let is_success = matches!(outcome, Outcome::Succeeded | Outcome::Partial);
     let state = &context.set.flow.state;
-    if !was_first || is_success || state.halts.contains_key(&sequence) {
+    if !was_first || outcome.is_success() || state.halts.contains_key(&sequence) {
         return;
     }
     let declared = state.declarations.job_type(job.spec.job_type.as_str());
@@ -96,7 +95,7 @@ fn remove(context: &mut DecisionContext<'_>, sequence: &SequenceId) {
     context.set.remove_flow(id);
 }
 
-/// An operator lets a halted sequence go on with its next job.
+/// An operator resumes a halted sequence with its next job.
 pub(crate) fn resume(
     context: &mut DecisionContext<'_>,
     by: &CommandOrigin,

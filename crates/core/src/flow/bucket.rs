@@ -1,4 +1,4 @@
-//! A bucket of a resource: what running and unfinished jobs use of it, and its tokens.
+//! A bucket of a resource: its use by running and unfinished jobs, and its tokens.
 
 use serde::{Deserialize, Serialize};
 

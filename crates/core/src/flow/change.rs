@@ -1,4 +1,4 @@
-//! What workers and operators ask of a resource.
+//! Requests of workers and operators to change a resource.
 
 use super::state::LimitOverride;
 use crate::id::{Name, ResourceName};

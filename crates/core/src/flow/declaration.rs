@@ -1,4 +1,4 @@
-//! What `tenure.toml` declares about flow control.
+//! Declarations of flow control in `tenure.toml`.
 
 use std::collections::BTreeMap;
 

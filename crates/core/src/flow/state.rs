@@ -1,4 +1,4 @@
-//! What is stored about flow control besides jobs: the declarations in force, overrides, pauses, halted sequences, and tokens.
+//! Stored records of flow control besides jobs: the declarations in force, overrides, pauses, halted sequences, and tokens.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a batch knows about flow control, and how its own decisions change that.
+//! The numbers of flow control in a batch, changed by its decisions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -308,7 +308,7 @@ fn operator_command(actor: &str, words: &Words<'_>) -> Option<Command> {
         ))),
         "revoke-key" => Command::RevokeKey(words.nth(1).into()),
         "seen" => Command::WorkersSeen(words.plain[1..].iter().map(|word| sighting(word)).collect()),
-        "seat" => {
+        "bind-worker-connection" => {
             let connection = Uuid::from_u128(words.nth(2).parse().expect("a number"));
             Command::BindWorkerConnection {
                 worker: actor.into(),

@@ -55,7 +55,7 @@ pub(crate) struct World {
     pub(crate) now: Now,
     pub(crate) tables: Tables,
     pub(crate) followed: BTreeSet<Followed>,
-    /// Each job as a batch left it after so many transitions.
+    /// Each job as a batch left it after this many transitions.
     pub(crate) snapshots: BTreeMap<(JobId, u32), Arc<Job>>,
 }
 

@@ -75,7 +75,7 @@ pub(super) fn table_of(users: &[(UserId, Summary)]) -> Markup {
 }
 
 fn has_failed(phase: Phase) -> bool {
-    matches!(phase, Phase::Final(Outcome::Failed | Outcome::Dead))
+    phase.outcome().is_some_and(Outcome::is_failure)
 }
 
 /// The newest jobs of a user, and how many of them are in each kind of state.

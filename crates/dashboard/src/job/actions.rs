@@ -171,7 +171,7 @@ fn allowed(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<Job
 
 /// A retry of such a job repeats work that was done.
 pub(crate) fn has_succeeded(job: &Job) -> bool {
-    matches!(job.phase, Phase::Final(Outcome::Succeeded | Outcome::Partial))
+    job.phase.outcome().is_some_and(Outcome::is_success)
 }
 
 /// The forms; irreversible actions come last.

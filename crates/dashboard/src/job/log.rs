@@ -116,7 +116,7 @@ pub(super) fn about(job: &Job, found: &FoundLines) -> Markup {
                 "No log lines yet. Write some with " code { "POST /api/jobs/{id}/logs" } "."
             } @else if let Some(examined) = found.examined {
                 @if shown == LINES_SHOWN { "The last " (LINES_SHOWN) " matching lines" } @else { (count(shown as u64)) @if shown == 1 { " line matches" } @else { " lines match" } }
-                "; looked into " @if examined < lines { "the last " } (count(examined)) " of " (count(lines)) ". "
+                "; searched " @if examined < lines { "the last " } (count(examined)) " of " (count(lines)) ". "
             } @else if lines > LINES_SHOWN as u64 {
                 "The last " (LINES_SHOWN) " of " (count(lines)) " lines. "
             } @else {

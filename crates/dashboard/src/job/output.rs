@@ -1,5 +1,4 @@
-//! What went in and what came out: the payload, the result and the checkpoint, as they are stored; and the whole of each
-//! as plain text.
+//! Payload, result and checkpoint of a job as they are stored, and each in full as plain text.
 
 use axum::body::Body;
 use axum::response::Response;

@@ -1,7 +1,5 @@
-//! When the newest matching jobs were created, and what became of them: a bar for each part of the time, which leads to its
-//! jobs.
+//! Histogram of the newest matching jobs by creation time and kind of state; each bar links to its jobs.
 
-use tenure_core::lifecycle::Outcome;
 use tenure_service::search::search;
 
 use super::filters::Filters;
@@ -22,10 +20,10 @@ struct Bar([u64; 3]);
 
 impl Bar {
     fn add(&mut self, phase: Phase) {
-        let kind = match phase {
-            Phase::Final(Outcome::Failed | Outcome::Dead) => 0,
-            Phase::Final(_) => 1,
-            _ => 2,
+        let kind = match phase.outcome() {
+            Some(outcome) if outcome.is_failure() => 0,
+            Some(_) => 1,
+            None => 2,
         };
         self.0[kind] += 1;
     }
@@ -114,6 +112,8 @@ fn stack(bar: Bar, x: u64, highest: f64) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::lifecycle::Outcome;
+
     use super::*;
 
     #[test]

@@ -20,7 +20,7 @@ fn creations_are_refused_when_they_wait_long_and_one_batch_cannot_take_them() {
     assert!(accepts(load(79, 9000 * MS), Urgency::Creation), "the next batch takes them all");
     assert!(!accepts(load(80, 501 * MS), Urgency::Creation));
     let large = QueueLoad { creation_bytes: 100_000, ..load(2, 501 * MS) };
-    assert!(!accepts(large, Urgency::Creation), "a batch cannot take so many bytes");
+    assert!(!accepts(large, Urgency::Creation), "a batch cannot take this many bytes");
     for urgency in [Urgency::Running, Urgency::Claim] {
         assert!(accepts(load(500, 9000 * MS), urgency), "{urgency:?}");
     }

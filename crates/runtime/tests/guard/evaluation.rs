@@ -1,4 +1,4 @@
-//! What expressions come to.
+//! Values of expressions.
 
 use serde_json::json;
 use tenure_runtime::guard::{Guard, GuardInput};

@@ -21,7 +21,7 @@ enum HistoryRow<'a> {
     Telemetry(Value),
 }
 
-/// What earlier pages had: the events up to a number, so many notes and so many lines of telemetry. Each of the three only
+/// What earlier pages had: the events up to a number, and how many notes and lines of telemetry. Each of the three only
 /// grows at its end, so that a page misses nothing that was added since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct HistoryCursor {

@@ -17,7 +17,7 @@ pub(crate) async fn create(call: CallContext, body: Body<request::NewSchedule>) 
     let output = call.runtime().add_schedule(call.caller.origin(), id.clone(), plan).await?;
     let id = (AutomationKind::Schedule, id);
     let (automation, replayed) = added(&call, &id, key, output.map_err(Problem::from)).await?;
-    Ok(created(&shown(&call, &automation), CallId::GetSchedule, &id.1, replayed))
+    Ok(created(&shown(&call, automation), CallId::GetSchedule, &id.1, replayed))
 }
 
 pub(crate) async fn replace(
@@ -30,7 +30,7 @@ pub(crate) async fn replace(
     require(is_same, "#/id", "is not the id of the path")?;
     let plan = plan(&call, body)?;
     let output = call.runtime().replace_schedule(call.caller.origin(), id, plan).await??;
-    ok(&shown(&call, &automation_of(output).0))
+    ok(&shown(&call, automation_of(output).0))
 }
 
 fn plan(call: &CallContext, body: request::NewSchedule) -> Result<Plan> {
@@ -61,31 +61,26 @@ fn template(call: &CallContext, text: &str) -> Result<Template> {
     })
 }
 
-fn as_schedule(automation: &Automation) -> &Schedule {
-    match automation {
-        Automation::Schedule(schedule) => schedule,
-        Automation::Webhook(_) | Automation::Erasure(_) => {
-            unreachable!("an automation of this kind is a schedule")
-        }
-    }
+fn schedule_of(automation: Automation) -> Schedule {
+    automation.into_schedule().expect("an automation of this kind is a schedule")
 }
 
 /// A schedule with its description in words and its next times.
-fn shown(app: &App, automation: &Automation) -> tenure_api::Schedule {
-    let schedule = as_schedule(automation);
-    let Times { describe, next } = Times::of(app, schedule);
+fn shown(app: &App, automation: Automation) -> tenure_api::Schedule {
+    let schedule = schedule_of(automation);
+    let Times { describe, next } = Times::of(app, &schedule);
     let next_times = next.iter().map(ToString::to_string).collect();
-    tenure_api::Schedule { describe, next_times, ..wire::schedule(schedule) }
+    tenure_api::Schedule { describe, next_times, ..wire::schedule(&schedule) }
 }
 
 pub(crate) async fn list(State(app): State<App>) -> Reply {
     let known = app.store().automations(AutomationKind::Schedule).await?;
-    let schedules = known.iter().map(|automation| shown(&app, automation));
+    let schedules = known.into_iter().map(|automation| shown(&app, automation));
     page(CallId::ListSchedules, schedules.collect(), None)
 }
 
 pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>) -> Reply {
-    ok(&shown(&app, &find(&app, &(AutomationKind::Schedule, id)).await?))
+    ok(&shown(&app, find(&app, &(AutomationKind::Schedule, id)).await?))
 }
 
 pub(crate) async fn remove(call: CallContext, Named(id): Named<Name>) -> Reply {
@@ -98,18 +93,18 @@ pub(crate) async fn pause(call: CallContext, Named(id): Named<Name>, body: Empty
 
 async fn change(call: &CallContext, key: Option<IdempotencyKey>, id: Name, change: ScheduleChange) -> Reply {
     let output = call.submit(key, Command::ChangeSchedule { id, change }).await?;
-    ok(&shown(call, &automation_of(output).0))
+    ok(&shown(call, automation_of(output).0))
 }
 
 pub(crate) async fn resume(call: CallContext, Named(id): Named<Name>, body: EmptyBody) -> Reply {
     let automation = find(&call, &(AutomationKind::Schedule, id)).await?;
-    let (by, schedule) = (call.caller.origin(), as_schedule(&automation));
-    let output = call.runtime().resume_schedule(by, schedule, body.key).await??;
-    ok(&shown(&call, &automation_of(output).0))
+    let (by, schedule) = (call.caller.origin(), schedule_of(automation));
+    let output = call.runtime().resume_schedule(by, &schedule, body.key).await??;
+    ok(&shown(&call, automation_of(output).0))
 }
 
 pub(crate) async fn run(call: CallContext, Named(id): Named<Name>, body: EmptyBody) -> Reply {
     let automation = find(&call, &(AutomationKind::Schedule, id)).await?;
-    let output = schedules::run(&call, &call.caller, as_schedule(&automation), body.key).await?;
+    let output = schedules::run(&call, &call.caller, &schedule_of(automation), body.key).await?;
     Ok(jobs::created(&call, output))
 }

@@ -30,26 +30,21 @@ pub(crate) async fn create(call: CallContext, body: Body<request::NewWebhook>) -
     let id = (AutomationKind::Webhook, id);
     let (automation, replayed) = added(&call, &id, key, output).await?;
     let secret = (!replayed).then_some(secret.0);
-    let webhook = tenure_api::Webhook { secret, ..shown(&automation) };
+    let webhook = tenure_api::Webhook { secret, ..shown(automation) };
     Ok(created(&webhook, CallId::GetWebhook, &id.1, replayed))
 }
 
-fn shown(automation: &Automation) -> tenure_api::Webhook {
-    match automation {
-        Automation::Webhook(webhook) => wire::webhook(webhook),
-        Automation::Schedule(_) | Automation::Erasure(_) => {
-            unreachable!("an automation of this kind is a webhook")
-        }
-    }
+fn shown(automation: Automation) -> tenure_api::Webhook {
+    wire::webhook(&automation.into_webhook().expect("an automation of this kind is a webhook"))
 }
 
 pub(crate) async fn list(State(app): State<App>) -> Reply {
     let known = app.store().automations(AutomationKind::Webhook).await?;
-    page(CallId::ListWebhooks, known.iter().map(shown).collect(), None)
+    page(CallId::ListWebhooks, known.into_iter().map(shown).collect(), None)
 }
 
 pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>) -> Reply {
-    ok(&shown(&find(&app, &(AutomationKind::Webhook, id)).await?))
+    ok(&shown(find(&app, &(AutomationKind::Webhook, id)).await?))
 }
 
 pub(crate) async fn remove(call: CallContext, Named(id): Named<Name>) -> Reply {
@@ -82,5 +77,5 @@ pub(crate) async fn replay(
 
 async fn change(call: &CallContext, key: Option<IdempotencyKey>, id: Name, change: WebhookChange) -> Reply {
     let output = call.submit(key, Command::ChangeWebhook { id, change }).await?;
-    ok(&shown(&automation_of(output).0))
+    ok(&shown(automation_of(output).0))
 }

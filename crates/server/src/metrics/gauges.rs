@@ -154,11 +154,8 @@ async fn flow(to: &mut Registry, app: &App) -> Result<()> {
 /// The webhooks that are enabled.
 async fn webhooks(app: &App) -> Result<Vec<Webhook>> {
     let all = app.store().automations(AutomationKind::Webhook).await?;
-    let enabled = all.into_iter().filter_map(|automation| match automation {
-        Automation::Webhook(webhook) => Some(webhook).filter(|webhook| webhook.disabled_at.is_none()),
-        Automation::Schedule(_) | Automation::Erasure(_) => None,
-    });
-    Ok(enabled.collect())
+    let all = all.into_iter().filter_map(Automation::into_webhook);
+    Ok(all.filter(|webhook| webhook.disabled_at.is_none()).collect())
 }
 
 /// How far webhooks are behind the journal. A sender stores its position at least every five seconds.

@@ -17,7 +17,6 @@ use crate::prelude::*;
 use crate::{attempt_trace, explain};
 
 /// What an answer adds to a job.
-#[allow(clippy::struct_excessive_bools, reason = "independent marks of an answer")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobExtras {
     /// The command had been executed before.

@@ -1,4 +1,4 @@
-//! What is in memory of unfinished jobs: of those beyond the limits of bytes, only what the indexes need.
+//! Unfinished jobs in memory: complete up to limits of bytes, the others with the fields that indexes need.
 
 use std::collections::HashMap;
 use std::sync::Arc;

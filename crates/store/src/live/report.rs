@@ -1,4 +1,4 @@
-//! What operators see of flow control.
+//! Reports about flow control for operators, from the unfinished jobs in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 

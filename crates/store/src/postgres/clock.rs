@@ -12,7 +12,7 @@ use crate::prelude::*;
 use crate::{Result, SILENCE_MS_MAX};
 
 /// A batch includes a heartbeat if the last one is this old.
-const BEAT_MS: i64 = 500;
+const HEARTBEAT_MS: i64 = 500;
 /// A clock that is ahead by more than this is logged.
 const AHEAD_MS_LOGGED: i64 = 1000;
 
@@ -35,8 +35,8 @@ impl Reading {
         self.at - self.alive_at > SILENCE_MS_MAX
     }
 
-    pub(super) fn needs_beat(self) -> bool {
-        self.at - self.alive_at > BEAT_MS
+    pub(super) fn needs_heartbeat(self) -> bool {
+        self.at - self.alive_at > HEARTBEAT_MS
     }
 
     pub(super) fn now(self) -> Now {
@@ -80,14 +80,14 @@ pub(super) async fn count_outage(connection: &Connection, reading: Reading) -> R
     Ok(())
 }
 
-pub(super) async fn beat(connection: &Connection, clock: &DatabaseClock) -> Result<(), StatementFault> {
+pub(super) async fn write_heartbeat(
+    connection: &Connection,
+    clock: &DatabaseClock,
+) -> Result<(), StatementFault> {
     let reading = read(connection, clock).await?;
     let ahead = reading.at - reading.wall;
     if ahead > AHEAD_MS_LOGGED && reading.at == reading.alive_at {
-        tracing::warn!(
-            ms = ahead,
-            "database's clock was set back; store's clock runs slower until it is reached"
-        );
+        tracing::warn!(ms = ahead, "database clock set back; store clock slowed");
     }
     connection.query_once(&HEARTBEAT, &[&reading.at, &reading.wall]).await?;
     Ok(())

@@ -61,7 +61,10 @@ struct Prepared {
 impl Connection {
     /// Connects; prepares statements if `keeps` is true.
     pub(super) async fn open(server: &DatabaseServer, keeps: bool) -> Result<Self, StoreError> {
-        let silent = |_| StoreError::Unavailable("the server does not let us in".to_owned());
+        let seconds = OPEN_MAX.as_secs();
+        let silent = |_| {
+            StoreError::Unavailable(format!("the server did not accept the connection within {seconds} s"))
+        };
         let opened =
             tokio::time::timeout(OPEN_MAX, server.config.connect(server.tls())).await.map_err(silent)?;
         let (client, driver) = opened.map_err(|error| not_opened(&error))?;

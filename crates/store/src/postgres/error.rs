@@ -37,12 +37,15 @@ impl From<StoreError> for StatementFault {
     }
 }
 
+const MOVED: &str =
+    "a pooler moved the transaction to another server process; add prepared=off to the database URL";
+
 impl From<StatementFault> for StoreError {
     /// For reads, which may always be repeated.
     fn from(fault: StatementFault) -> Self {
         match fault {
             StatementFault::Conflict(text) | StatementFault::Lost(text) => Self::Unavailable(text),
-            StatementFault::Moved => Self::Unavailable("a pooler is between us and the server".to_owned()),
+            StatementFault::Moved => Self::Unavailable(MOVED.to_owned()),
             StatementFault::Failed(error) => error,
         }
     }

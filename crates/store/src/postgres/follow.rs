@@ -210,7 +210,7 @@ pub(super) async fn open_again(node: &Node) -> Result<(), StatementFault> {
     let lost = node.followed();
     let _opening = node.opening.lock().await;
     if node.followed() == lost {
-        tracing::info!("unfinished jobs read again: this node cannot follow the journal from its position");
+        tracing::info!("unfinished jobs read again; journal records after this node's position missing");
         *node.memory() = Some(read_memory(node).await?);
     }
     Ok(())

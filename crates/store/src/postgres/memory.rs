@@ -125,7 +125,7 @@ impl JobMemory {
             return;
         }
         if let Err(difference) = fold::step(&mut job, event) {
-            tracing::error!(job = %event.job_id, %difference, "job removed from memory: its history is broken");
+            tracing::error!(job = %event.job_id, %difference, "job removed from memory; history broken");
             return self.remove(event.job_id);
         }
         self.keep(position, Arc::new(job));

@@ -31,7 +31,7 @@ const SCAN_MAX: Duration = Duration::from_mins(10);
 /// While one batch is in the database, the next is put together and the callers of the last are answered.
 const PREPARED_BATCHES: usize = 2;
 
-/// Connections for reads, besides one for each batch worker.
+/// Connections for reads, besides the one for batches.
 #[derive(Debug)]
 pub(super) struct ReadPools {
     /// For what every batch, claim or request may need: the clock, heartbeats, keys, outcomes of commits, rows by their keys.

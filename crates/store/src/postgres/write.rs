@@ -114,7 +114,7 @@ impl<'a> Writes<'a> {
         if let Some(now) = changes.prune {
             self.push(&PRUNE_CHANGES, vec![Box::new(now.0)]);
         }
-        if loaded.reading.needs_beat() {
+        if loaded.reading.needs_heartbeat() {
             self.push(&HEARTBEAT, vec![Box::new(loaded.reading.at), Box::new(loaded.reading.wall)]);
         }
         let stays = |event: &&Event| !changes.jobs.purged.contains(&event.job_id);

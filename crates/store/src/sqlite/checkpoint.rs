@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LOOK_AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// Pages that are copied at once, at least.
 const PAGES_MIN: i64 = 4_000;
-/// Pages after which the log is to start again; and again after so many more, if a read took too long.
+/// Pages after which the log is to start again; and again after this many more, if a read took too long.
 const PAGES_MAX: i64 = 16_000;
 /// How long commits wait for reads, so that the log can start again.
 const WAIT_FOR_READS: Duration = Duration::from_millis(20);

@@ -23,7 +23,7 @@ pub(super) struct FileClock {
     time: StoreTime,
     origin: Instant,
     /// Time of the last heartbeat.
-    pub(super) told: Timestamp,
+    pub(super) heartbeat_at: Timestamp,
 }
 
 /// The store's time, as a function of readings of the monotonic and the wall clock.
@@ -45,7 +45,7 @@ impl FileClock {
     pub(super) fn open(connection: &Connection) -> Result<Self> {
         let mut clock = Self::look(connection)?;
         clock.time.alive_at = Some(Duration::ZERO);
-        tell(connection, Now { at: clock.told, stopped: clock.time.stopped })?;
+        write_heartbeat(connection, Now { at: clock.heartbeat_at, stopped: clock.time.stopped })?;
         Ok(clock)
     }
 
@@ -55,7 +55,7 @@ impl FileClock {
         let (alive_at, stopped) = last_heartbeat(connection)?.unwrap_or((now, 0));
         let at = alive_at.max(now);
         let time = StoreTime::new(at, Millis((stopped + (at.0 - alive_at.0)) as u64));
-        Ok(Self { time, origin: Instant::now(), told: at })
+        Ok(Self { time, origin: Instant::now(), heartbeat_at: at })
     }
 
     /// Time of the last heartbeat in the file, or of the machine's clock if there is none.
@@ -68,8 +68,8 @@ impl FileClock {
     }
 
     /// A commit has returned: the process and the disk work.
-    pub(super) fn beat(&mut self) {
-        self.time.beat(self.origin.elapsed());
+    pub(super) fn heartbeat(&mut self) {
+        self.time.heartbeat(self.origin.elapsed());
     }
 }
 
@@ -80,7 +80,7 @@ fn last_heartbeat(connection: &Connection) -> Result<Option<(Timestamp, i64)>> {
 }
 
 /// Writes a heartbeat, in the open transaction if there is one.
-pub(super) fn tell(connection: &Connection, now: Now) -> Result<()> {
+pub(super) fn write_heartbeat(connection: &Connection, now: Now) -> Result<()> {
     let mut statement = connection.prepare_cached(include_str!("sql/heartbeat.sql"))?;
     statement.execute((now.at.0, now.stopped.0 as i64))?;
     Ok(())
@@ -107,7 +107,7 @@ impl StoreTime {
         self.at_us += elapsed_us - slewed_us;
         let was_slewing = std::mem::replace(&mut self.is_slewing, ahead_us > AHEAD_US_MIN);
         if self.is_slewing && !was_slewing && ahead_us > JUMP_MS_MIN * 1000 {
-            tracing::warn!(ms = ahead_us / 1000, "machine's clock was set back; store's clock runs slower");
+            tracing::warn!(ms = ahead_us / 1000, "machine clock set back; store clock slowed");
         }
         let jump_ms = (wall_us - self.at_us) / 1000;
         if jump_ms > JUMP_MS_MIN {
@@ -134,7 +134,7 @@ impl StoreTime {
     }
 
     /// The process works at a monotonic time.
-    fn beat(&mut self, monotonic: Duration) {
+    fn heartbeat(&mut self, monotonic: Duration) {
         self.count_silence(monotonic);
         self.is_outage = false;
         self.alive_at = self.alive_at.map(|alive_at| alive_at.max(monotonic));
@@ -173,7 +173,7 @@ mod tests {
         fn run(&mut self, ms: u64) -> (i64, u64) {
             for _ in 0..ms / 500 {
                 self.freeze(500);
-                self.time.beat(Duration::from_millis(self.monotonic_ms));
+                self.time.heartbeat(Duration::from_millis(self.monotonic_ms));
             }
             self.freeze(ms % 500)
         }
@@ -202,7 +202,7 @@ mod tests {
             machine.freeze(1);
         }
         machine.freeze(1);
-        machine.time.beat(Duration::from_millis(machine.monotonic_ms));
+        machine.time.heartbeat(Duration::from_millis(machine.monotonic_ms));
         assert_eq!(machine.run(400), (12_400, 10_000));
     }
 

@@ -18,7 +18,7 @@ use crate::tables::{self, FoundRows, SQLITE_MIGRATIONS, TableWriter};
 use crate::{Result, StoreError, codec, records};
 
 /// Interval of heartbeats that are written as part of batches.
-const TELL_MS: i64 = 500;
+const HEARTBEAT_MS: i64 = 500;
 
 /// Runs pending migrations under SQLite's write lock.
 pub(super) fn migrate(connection: &mut Connection) -> Result<()> {
@@ -51,7 +51,7 @@ impl Writer {
             written => written,
         };
         written?;
-        self.clock().beat();
+        self.clock().heartbeat();
         self.position = Position(self.position.0 + set.changes.appended.events.len() as u64);
         self.keep(set);
         Ok(())
@@ -121,9 +121,9 @@ impl Writer {
         }
         tables::write(&mut tables, set, found)?;
         self.put(include_str!("sql/insert_audit.sql"), &changes.appended.audit, records::audit_columns)?;
-        if TELL_MS <= now.at.0 - self.clock().told.0 {
-            clock::tell(&self.connection, now)?;
-            self.clock().told = now.at;
+        if HEARTBEAT_MS <= now.at.0 - self.clock().heartbeat_at.0 {
+            clock::write_heartbeat(&self.connection, now)?;
+            self.clock().heartbeat_at = now.at;
         }
         Ok(())
     }
@@ -175,24 +175,24 @@ impl Writer {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }
         // The lock is not held while the disk is written: others read the clock meanwhile.
-        let (now, told) = {
+        let (now, heartbeat_at) = {
             let mut clock = self.clock();
-            (clock.now(), clock.told)
+            (clock.now(), clock.heartbeat_at)
         };
-        if now.at.0 - told.0 < TELL_MS {
+        if now.at.0 - heartbeat_at.0 < HEARTBEAT_MS {
             return Ok(());
         }
-        clock::tell(&self.connection, now).map_err(|error| self.undo(error))?;
+        clock::write_heartbeat(&self.connection, now).map_err(|error| self.undo(error))?;
         let mut clock = self.clock();
-        clock.told = now.at;
-        clock.beat();
+        clock.heartbeat_at = now.at;
+        clock.heartbeat();
         Ok(())
     }
 
     /// The last heartbeat before the file is closed: the outage begins now.
     pub(super) fn close(mut self) {
         if self.doubt.is_none() {
-            self.clock().told.0 = 0;
+            self.clock().heartbeat_at.0 = 0;
             if let Err(error) = self.heartbeat() {
                 tracing::warn!(%error, "last heartbeat not written before close");
             }

@@ -68,7 +68,7 @@ async fn has_kept_everything(store: &Store) {
 }
 
 /// The leases of the earlier version are renewed, and end as their worker says.
-async fn leases_go_on(store: &Store) {
+async fn leases_continue(store: &Store) {
     let held = store.leased(None, None, 99).await.unwrap();
     assert_eq!(held.len(), 4, "time without a server counts against no lease");
     assert!(held.iter().all(|job| job.worker().is_some_and(|worker| *worker == HOLDER)));
@@ -123,7 +123,7 @@ async fn waiting_jobs_are_claimed(store: &Store) {
 async fn a_file_of_the_earlier_version_is_migrated_and_its_work_continues() {
     let (folder, store) = a_migrated_file().await;
     has_kept_everything(&store).await;
-    leases_go_on(&store).await;
+    leases_continue(&store).await;
     waiting_jobs_are_claimed(&store).await;
     assert_lawful(&store).await;
     drop(store);
@@ -137,7 +137,7 @@ async fn a_database_of_the_earlier_version_is_migrated_and_its_work_continues() 
     // A second node of this version, which starts while the first one works.
     let second = stores::connect(&url).await;
     has_kept_everything(&second).await;
-    leases_go_on(&store).await;
+    leases_continue(&store).await;
     waiting_jobs_are_claimed(&second).await;
     assert_lawful(&store).await;
 }

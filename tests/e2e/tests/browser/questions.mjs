@@ -89,7 +89,7 @@ await story(async (test) => {
   const bar = main.getByRole("textbox", { name: "Query" });
   await bar.fill("state:failed,dead error:out_of_memory payload.scene:city");
   await bar.press("Enter");
-  await main.getByText(/Looked into \d+ jobs/).waitFor();
+  await main.getByText(/Searched \d+ jobs/).waitFor();
   assert.equal(await main.locator("tbody tr").count(), 1);
   await main.getByText("texture atlas needs").waitFor();
   await test.screenshot(page, "jobs-query");

@@ -106,7 +106,7 @@ fn hot_key(it: &HotKey) -> Vec<String> {
 
 fn tokens(it: &Tokens) -> Vec<String> {
     let result = format!(
-        "p99 {} ms, worst {} ms late in {} grants, {} unlawful windows",
+        "p99 {} ms, maximum {} ms late in {} grants, {} windows over the limit",
         it.late_p99_ms, it.late_worst_ms, it.grants, it.unlawful
     );
     row(format!("tokens, {:?}", it.store), result, "at most 20 ms; none")
@@ -121,7 +121,7 @@ fn shares(it: &Shares) -> Vec<String> {
 fn other_tenant(it: &OtherTenant) -> Vec<String> {
     let next = if it.is_next { "next" } else { "not next" };
     let result = format!("{next}, {} ms after a running job ended", it.start_ms);
-    row(format!("first job of a tenant, {} of another wait", it.waiting), result, "next")
+    row(format!("first job of a tenant, with {} waiting jobs of another", it.waiting), result, "next")
 }
 
 fn debounce(it: &Debounce) -> Vec<String> {
@@ -134,8 +134,8 @@ fn cost(it: &ResourceCost) -> [Vec<String>; 3] {
     let part = |rate: f64, whole: f64| format!("{:.1} %", 100.0 * rate / whole);
     let of = |what: &str| format!("{:?}: {what}", it.store);
     [
-        row(of("type without flow control, of a store without"), part(it.plain, it.undeclared), "100 %"),
-        row(of("one resource, 1 key, of a type without"), part(it.one_key, it.plain), "at least 80 %"),
-        row(of("one resource, 10,000 keys"), part(it.many_keys, it.plain), "at least 80 %"),
+        row(of("type without flow control / store without"), part(it.plain, it.undeclared), "100 %"),
+        row(of("one resource, 1 key / type without"), part(it.one_key, it.plain), "at least 80 %"),
+        row(of("one resource, 10,000 keys / type without"), part(it.many_keys, it.plain), "at least 80 %"),
     ]
 }

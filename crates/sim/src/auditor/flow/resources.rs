@@ -120,7 +120,7 @@ impl FlowAuditor {
     }
 }
 
-/// Whether so many tokens may be taken in a window of so many milliseconds.
+/// Whether this many tokens may be taken in a window of this many milliseconds.
 fn is_lawful(rate: &Rate, tokens: u128, window: i64) -> bool {
     let per = u128::from(rate.per.0);
     tokens * per <= u128::from(rate.burst) * per + u128::from(rate.count) * window.max(0) as u128

@@ -124,7 +124,7 @@ fn the_audit_log_is_filtered_and_exported() {
         assert_contains(&page, &["admin:open", "images", "=cmd()", "resume", "&quot;paused&quot;: true"]);
         let page = shown(&server, "/ui/audit?action=resume&actor=ADMIN&since=1h").await;
         assert_eq!(page.matches("<tr>").count(), 4, "a header and three lines: {page}");
-        assert_contains(&page, &["Looked into 9 lines.", "value=\"resume\""]);
+        assert_contains(&page, &["Searched 9 lines.", "value=\"resume\""]);
         assert_contains(&shown(&server, "/ui/audit?text=imag").await, &["images"]);
         assert_lacks(&shown(&server, "/ui/audit?text=imag").await, &["=cmd()"]);
         assert_contains(

@@ -224,7 +224,7 @@ fn a_log_is_searched_and_shown_by_attempt() {
         let text = shown(&server, &page(&job, "?log=STEP+29")).await;
         // 29 and 290 to 299, of each attempt.
         assert_eq!(log_lines(&text).len(), 22);
-        assert_contains(&text, &["22 lines match; looked into 600 of 600"]);
+        assert_contains(&text, &["22 lines match; searched 600 of 600"]);
         let text = shown(&server, &page(&job, "?log=&attempt=1")).await;
         let lines = log_lines(&text);
         assert!(lines.iter().all(|line| line.contains("attempt 1 ")), "{lines:?}");
