@@ -64,8 +64,15 @@ impl Held {
 
 pub(super) async fn held(runtime: Runtime) -> ReadResult<Held> {
     let mut held = Held::default();
-    for job in runtime.store().waiting(WAITING_MAX).await? {
-        held.note(&job);
+    let (mut after, mut left) = (None, WAITING_MAX);
+    while left > 0 {
+        let page = runtime.store().waiting_page(after, left).await?;
+        page.rows.iter().for_each(|job| held.note(job));
+        left -= page.rows.len();
+        after = page.rows.last().map(|job| job.id());
+        if !page.has_more {
+            break;
+        }
     }
     let mut leases = LeasePages::all(runtime.store());
     while let Some(page) = leases.next().await? {

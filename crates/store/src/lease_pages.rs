@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// Jobs in one page: few, since each may have a payload of [`limits::PAYLOAD_BYTES_MAX`].
+/// Jobs in one page, if they have few bytes.
 const PAGE_JOBS_MAX: usize = 500;
 
-/// Pages of leased jobs in id order. Each page is current when it is read: a lease that begins or ends between two pages may be
-/// missing or included.
+/// Pages of leased jobs in id order, each with at most [`limits::PAGE_BYTES_MAX`], or one job. Each page is current when it is
+/// read: a lease that begins or ends between two pages may be missing or included.
 #[derive(Debug)]
 pub struct LeasePages<'a> {
     store: &'a Store,
@@ -31,9 +31,9 @@ impl<'a> LeasePages<'a> {
         if self.is_last {
             return Ok(None);
         }
-        let page = self.store.leased(self.worker.clone(), self.after, PAGE_JOBS_MAX).await?;
-        self.is_last = page.len() < PAGE_JOBS_MAX;
-        self.after = page.last().map(|job| job.id());
-        Ok(Some(page))
+        let page = self.store.leased_page(self.worker.clone(), self.after, PAGE_JOBS_MAX).await?;
+        self.is_last = !page.has_more;
+        self.after = page.rows.last().map(|job| job.id());
+        Ok(Some(page.rows))
     }
 }

@@ -116,6 +116,27 @@ impl Store {
         fill(PageSize::new(page.limit), page.before, |job| job.bytes(), last_job, read).await
     }
 
+    /// Like [`Store::leased`], limited in bytes.
+    pub(crate) async fn leased_page(
+        &self,
+        worker: Option<WorkerId>,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<BoundedPage<Arc<Job>>> {
+        let read = |after, limit| self.leased(worker.clone(), after, limit);
+        fill(PageSize::new(limit), after, |job| job.bytes(), last_job, read).await
+    }
+
+    /// Like [`Store::waiting`], limited in bytes.
+    pub async fn waiting_page(
+        &self,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<BoundedPage<Arc<Job>>> {
+        let read = |after, limit| self.waiting(after, limit);
+        fill(PageSize::new(limit), after, |job| job.bytes(), last_job, read).await
+    }
+
     /// Like [`Store::dead_letters`], limited in bytes.
     pub async fn dead_letters_page(
         &self,

@@ -21,10 +21,11 @@ macro_rules! queries {
             Counts = counts() -> Vec<Count> [store];
             /// Counts of live jobs and dead letters. Never reads finished jobs.
             Gauges = gauges() -> Gauges [store];
-            /// Jobs with a lease, of all workers or of one, after an id, in id order. [`crate::LeasePages`] reads all of them.
+            /// Jobs with a lease, of all workers or of one, after an id, in id order. [`crate::LeasePages`] reads all of them, in
+            /// pages that are limited in bytes, too.
             Leased = leased(worker: Option<WorkerId>, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> [store];
-            /// Jobs in a waiting state, oldest first.
-            Waiting = waiting(limit: usize) -> Vec<Arc<Job>> [store];
+            /// Jobs in a waiting state after an id, oldest first. [`Store::waiting_page`] is limited in bytes, too.
+            Waiting = waiting(after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> [store];
             /// Jobs with an overdue clock, most overdue first.
             Due = due(limit: usize) -> Vec<JobId> [store];
             /// The ready jobs that one of the filters admits, in queues that are not paused. Counts are exact up to `limit`.
@@ -88,7 +89,8 @@ macro_rules! queries {
                 before: Timestamp,
                 limit: usize
             ) -> Vec<CompletedJob> [statement records::completed_job];
-            /// Jobs that completed at or after a time, newest completion first.
+            /// Jobs that completed at or after a time, newest completion first. Without what may be large: the payload is null, and
+            /// there is no result, checkpoint, error or amendment.
             Finished = finished(since: Timestamp, limit: usize) -> Vec<Arc<Job>> [statement codec::job];
             /// Log lines after number `after`.
             Logs = logs(job: JobId, after: u64, limit: usize) -> Vec<LogLine> [statement records::log_line];

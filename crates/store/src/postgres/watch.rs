@@ -41,8 +41,8 @@ impl Reader<'_> {
         Ok(Gauges { jobs, oldest_ready, dead_letters, oldest_dead_letter: oldest.map(Timestamp) })
     }
 
-    pub(super) async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>> {
-        let found = self.look(|live, _| live.waiting(limit)).await?;
+    pub(super) async fn waiting(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Arc<Job>>> {
+        let found = self.look(|live, _| live.waiting(after, limit)).await?;
         self.completed(found).await
     }
 

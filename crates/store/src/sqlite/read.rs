@@ -156,8 +156,8 @@ impl SqliteStore {
         Ok(Gauges { jobs, oldest_ready, dead_letters, oldest_dead_letter })
     }
 
-    async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>> {
-        let found = self.look(|live| live.waiting(limit)).await?;
+    async fn waiting(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Arc<Job>>> {
+        let found = self.look(|live| live.waiting(after, limit)).await?;
         self.completed(found).await
     }
 

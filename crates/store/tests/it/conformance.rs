@@ -116,6 +116,7 @@ macro_rules! promises {
             gauges_are_exact_after_many_changes,
             leased_jobs_are_listed,
             all_leases_are_read_in_pages,
+            pages_of_large_jobs_are_limited_in_bytes,
             waiting_jobs_are_listed,
             finished_jobs_are_listed_newest_first,
             dead_letters_are_found_by_their_jobs,
