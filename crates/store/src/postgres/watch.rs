@@ -88,7 +88,7 @@ impl Reader<'_> {
             found.iter().filter(|(_, job)| job.is_none()).map(|(id, _)| *id).collect();
         let mut rows: BTreeMap<JobId, Arc<Job>> = BTreeMap::new();
         if !missing.is_empty() {
-            let mut connection = self.node.readers.lookups.get().await?;
+            let mut connection = self.pool.get().await?;
             rows = follow::jobs(&connection, &missing).await?;
             connection.release();
         }
