@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use tenure_core::id::{Fence, TypeName};
+
 use crate::prelude::*;
 use crate::worker_registry::{Claiming, SeenWorker};
 
@@ -15,10 +17,19 @@ pub struct Worker {
     pub name: WorkerId,
     /// `None` for a worker that holds a job and was never seen here.
     pub seen_at: Option<Timestamp>,
-    pub holds: Vec<Arc<Job>>,
+    pub holds: Vec<HeldLease>,
     /// What it said with its last claim at this node.
     pub claiming: Option<Arc<Claiming>>,
     pub presence: Presence,
+}
+
+/// What the list has of a leased job, which may have a large payload.
+pub struct HeldLease {
+    pub job: JobId,
+    pub job_type: TypeName,
+    pub state: StateName,
+    pub fence: Fence,
+    pub ttl: Millis,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +60,7 @@ impl Worker {
     fn presence(&self, now: Timestamp) -> Presence {
         let Some(seen_at) = self.seen_at else { return Presence::Online };
         let wait = self.claiming.as_ref().map(|claiming| claiming.wait);
-        let leases = self.holds.iter().filter_map(|job| job.lease.as_ref());
-        Presence::of(now - seen_at, wait, leases.map(|lease| lease.ttl).max())
+        Presence::of(now - seen_at, wait, self.holds.iter().map(|held| held.ttl).max())
     }
 }
 
@@ -75,8 +85,15 @@ pub async fn list(service: &Service) -> Result<Vec<Worker>> {
     let mut pages = LeasePages::all(service.store());
     while let Some(page) = pages.next().await? {
         for job in page {
-            let Some(name) = job.lease.as_ref().map(|lease| lease.worker.clone()) else { continue };
-            workers.entry(name.clone()).or_insert_with(new(name)).holds.push(job);
+            let Some(lease) = job.lease.as_deref() else { continue };
+            let (name, spec) = (lease.worker.clone(), &job.spec);
+            workers.entry(name.clone()).or_insert_with(new(name)).holds.push(HeldLease {
+                job: job.id(),
+                job_type: spec.job_type.clone(),
+                state: job.state.clone(),
+                fence: lease.fence,
+                ttl: lease.ttl,
+            });
         }
     }
     let stored = service.store().workers().await?.into_iter();
