@@ -66,13 +66,10 @@ pub(super) async fn held(runtime: Runtime) -> ReadResult<Held> {
     let mut held = Held::default();
     let (mut after, mut left) = (None, WAITING_MAX);
     while left > 0 {
-        let page = runtime.store().waiting_page(after, left).await?;
-        page.rows.iter().for_each(|job| held.note(job));
-        left -= page.rows.len();
-        after = page.rows.last().map(|job| job.id());
-        if !page.has_more {
-            break;
-        }
+        let page = runtime.store().waiting(after, left).await?;
+        let Some(last) = page.last() else { break };
+        (after, left) = (Some(last.id()), left - page.len());
+        page.iter().for_each(|job| held.note(job));
     }
     let mut leases = LeasePages::all(runtime.store());
     while let Some(page) = leases.next().await? {

@@ -31,9 +31,9 @@ impl<'a> LeasePages<'a> {
         if self.is_last {
             return Ok(None);
         }
-        let page = self.store.leased_page(self.worker.clone(), self.after, PAGE_JOBS_MAX).await?;
-        self.is_last = !page.has_more;
-        self.after = page.rows.last().map(|job| job.id());
-        Ok(Some(page.rows))
+        let page = self.store.leased(self.worker.clone(), self.after, PAGE_JOBS_MAX).await?;
+        self.is_last = page.is_empty();
+        self.after = page.last().map(|job| job.id());
+        Ok(Some(page).filter(|page| !page.is_empty()))
     }
 }

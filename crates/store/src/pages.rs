@@ -27,7 +27,7 @@ pub struct BoundedPage<T> {
 
 /// The size of a page while it is read.
 #[derive(Debug)]
-struct PageSize {
+pub(crate) struct PageSize {
     limit: usize,
     bytes_max: usize,
     /// Rows of the first portion.
@@ -41,7 +41,7 @@ struct PageSize {
 }
 
 impl PageSize {
-    fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             bytes_max: PAGE_BYTES_MAX,
@@ -66,7 +66,7 @@ impl PageSize {
     }
 
     /// Whether a row fits into the page. The first one always does.
-    fn take(&mut self, bytes: usize) -> bool {
+    pub(crate) fn take(&mut self, bytes: usize) -> bool {
         self.is_full = self.rows > 0 && self.bytes + bytes > self.bytes_max;
         if !self.is_full {
             self.rows += 1;
@@ -114,27 +114,6 @@ impl Store {
     pub async fn list_page(&self, filter: JobFilter, page: Page) -> Result<BoundedPage<Arc<Job>>> {
         let read = |before, limit| self.list(filter.clone(), Page { before, limit });
         fill(PageSize::new(page.limit), page.before, |job| job.bytes(), last_job, read).await
-    }
-
-    /// Like [`Store::leased`], limited in bytes.
-    pub(crate) async fn leased_page(
-        &self,
-        worker: Option<WorkerId>,
-        after: Option<JobId>,
-        limit: usize,
-    ) -> Result<BoundedPage<Arc<Job>>> {
-        let read = |after, limit| self.leased(worker.clone(), after, limit);
-        fill(PageSize::new(limit), after, |job| job.bytes(), last_job, read).await
-    }
-
-    /// Like [`Store::waiting`], limited in bytes.
-    pub async fn waiting_page(
-        &self,
-        after: Option<JobId>,
-        limit: usize,
-    ) -> Result<BoundedPage<Arc<Job>>> {
-        let read = |after, limit| self.waiting(after, limit);
-        fill(PageSize::new(limit), after, |job| job.bytes(), last_job, read).await
     }
 
     /// Like [`Store::dead_letters`], limited in bytes.

@@ -21,10 +21,11 @@ macro_rules! queries {
             Counts = counts() -> Vec<Count> [store];
             /// Counts of live jobs and dead letters. Never reads finished jobs.
             Gauges = gauges() -> Gauges [store];
-            /// Jobs with a lease, of all workers or of one, after an id, in id order. [`crate::LeasePages`] reads all of them, in
-            /// pages that are limited in bytes, too.
+            /// Jobs with a lease, of all workers or of one, after an id, in id order. A page that has fewer jobs, because
+            /// they have many bytes, has at least one if there is one. [`crate::LeasePages`] reads all of them.
             Leased = leased(worker: Option<WorkerId>, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> [store];
-            /// Jobs in a waiting state after an id, oldest first. [`Store::waiting_page`] is limited in bytes, too.
+            /// Jobs in a waiting state after an id, oldest first. A page that has fewer jobs, because they have many bytes, has at least
+            /// one if there is one.
             Waiting = waiting(after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> [store];
             /// Jobs with an overdue clock, most overdue first.
             Due = due(limit: usize) -> Vec<JobId> [store];

@@ -9,12 +9,19 @@ use tenure_core::limits::PAGE_BYTES_MAX;
 
 use super::Tables;
 use crate::memory::expiry::Expiring as _;
+use crate::pages::PageSize;
 use crate::prelude::*;
 use crate::*;
 
 /// Rows with their numbers, from 1.
 fn numbered<T>(rows: &[T]) -> impl DoubleEndedIterator<Item = (u64, &T)> {
     rows.iter().enumerate().map(|(index, row)| (index as u64 + 1, row))
+}
+
+/// The first jobs, as many as a page may have.
+fn fitting(found: Vec<(JobId, Option<Arc<Job>>)>) -> Vec<Arc<Job>> {
+    let mut size = PageSize::new(found.len());
+    found.into_iter().filter_map(|(_, job)| job).take_while(|job| size.take(job.bytes())).collect()
 }
 
 /// A job without what may be large.
@@ -145,7 +152,7 @@ impl Tables {
     }
 
     pub(in crate::memory) fn waiting(&self, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
-        self.live.waiting(after, limit).into_iter().filter_map(|(_, job)| job).collect()
+        fitting(self.live.waiting(after, limit))
     }
 
     pub(in crate::memory) fn leased(
@@ -154,7 +161,7 @@ impl Tables {
         after: Option<JobId>,
         limit: usize,
     ) -> Vec<Arc<Job>> {
-        self.live.leased(worker.as_ref(), after, limit).into_iter().filter_map(|(_, job)| job).collect()
+        fitting(self.live.leased(worker.as_ref(), after, limit))
     }
 
     pub(in crate::memory) fn due(&mut self, limit: usize) -> Vec<JobId> {

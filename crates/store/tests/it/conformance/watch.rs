@@ -177,17 +177,12 @@ pub(crate) async fn pages_of_large_jobs_are_limited_in_bytes(stores: TestStores)
     let (ends, failures): (Vec<_>, Vec<_>) =
         held.into_iter().partition(|job| job.spec.job_type.as_str() == "distributed");
     submit(store, failures.iter().map(|job| fail(&hold(job), Class::Transient)).collect()).await;
-    let (mut after, mut waiting) = (None, 0);
-    loop {
-        let page = stores.other.waiting_page(after, 500).await.unwrap();
-        assert!(page.rows.iter().map(|job| job.bytes()).sum::<usize>() <= limits::PAGE_BYTES_MAX);
-        waiting += page.rows.len();
-        after = page.rows.last().map(|job| job.id());
-        if !page.has_more {
-            break;
-        }
-    }
-    assert_eq!(waiting, failures.len());
+    let next = async |last: Option<&Arc<Job>>| {
+        let page = stores.other.waiting(last.map(|job| job.id()), 500).await?;
+        assert!(page.iter().map(|job| job.bytes()).sum::<usize>() <= limits::PAGE_BYTES_MAX);
+        Ok(page)
+    };
+    assert_eq!(all_pages(500, next).await.len(), failures.len());
     let succeeded = |job: &Arc<Job>| report(&hold(job), Verb::Succeed { result: Some(payload.clone()), error: None });
     for ends in ends.chunks(5) {
         let answers = submit(store, ends.iter().map(succeeded).collect()).await;
