@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tenure_core::event::Facts;
 use tenure_core::limits::{EVENT_BYTES_MAX, LOG_LINE_BYTES_MAX, PAGE_BYTES_MAX};
 
 use crate::prelude::*;
@@ -11,6 +12,8 @@ use crate::{JournalEntry, Result, Store};
 const FIRST_ROWS: usize = 20;
 /// Events of the first portion of a history: they have at most twice the bytes of a page.
 const FIRST_EVENTS: usize = 2 * PAGE_BYTES_MAX / EVENT_BYTES_MAX;
+/// Events that are read at once for an outline.
+const OUTLINE_ROWS: usize = 50;
 /// Lines of the first portion of a log: they fit into a page, however long they are.
 const FIRST_LINES: usize = PAGE_BYTES_MAX / LOG_LINE_BYTES_MAX;
 
@@ -164,6 +167,23 @@ impl Store {
         let mut events = self.history(id, 0, usize::MAX >> 1).await?;
         events.extend(self.notes(id, 0, usize::MAX >> 1).await?);
         Ok(events)
+    }
+
+    /// The journal after a position and up to another, in order. Of the facts of each event only the phase is there, and few events
+    /// are read at once, so that neither the answer nor its reading needs much memory, however large the events are.
+    pub async fn journal_outline(&self, mut after: Position, upto: Position) -> Result<Vec<JournalEntry>> {
+        let mut outline = Vec::new();
+        while after < upto {
+            let limit = usize::try_from(upto.0 - after.0).map_or(OUTLINE_ROWS, |rows| rows.min(OUTLINE_ROWS));
+            let found = self.events(after, limit).await?;
+            let Some(last) = found.last() else { break };
+            after = last.position;
+            outline.extend(found.into_iter().filter(|entry| entry.position <= upto).map(|mut entry| {
+                entry.event.facts = Facts::entering(entry.event.facts.phase());
+                entry
+            }));
+        }
+        Ok(outline)
     }
 
     /// Like [`Store::events`], limited in bytes.

@@ -6,4 +6,6 @@ mod finished_jobs;
 mod leases;
 mod listings;
 mod time_machine;
+mod watched_store;
+mod webhooks;
 mod world;

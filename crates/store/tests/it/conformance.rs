@@ -74,6 +74,7 @@ macro_rules! promises {
             due_jobs_are_found_oldest_first,
             a_lost_lease_returns_the_job,
             the_journal_is_read_in_pages,
+            an_outline_of_the_journal_has_its_events_without_large_facts,
             a_follower_sees_every_event_in_one_order,
             a_long_history_is_read_in_pages,
             notes_are_last_in_a_history,
