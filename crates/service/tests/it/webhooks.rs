@@ -13,7 +13,7 @@ fn a_webhook(position: u64) -> Webhook {
     Webhook {
         id: "hook".into(),
         url: "http://127.0.0.1:1/".to_owned(),
-        secret: Secret::new("secret"),
+        secret: Secret("secret".to_owned()),
         filter: EventFilter::default(),
         created_at: Timestamp(0),
         created_by: "operator:ann".into(),
