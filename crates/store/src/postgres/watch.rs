@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::follow::{self, Present};
 use super::read::Reader;
-use super::rows::{decoded, get};
+use super::rows::{decoded, get, one};
 use super::statements::{COUNTS, OPEN_DEAD_LETTERS};
 use super::*;
 use crate::live::Live;
@@ -36,7 +36,7 @@ impl Reader<'_> {
 
     pub(super) async fn gauges(&self) -> Result<Gauges> {
         let letters = self.ask(&OPEN_DEAD_LETTERS, &[]).await?;
-        let letters = clock::one(&letters)?;
+        let letters = one(&letters, &OPEN_DEAD_LETTERS)?;
         let (dead_letters, oldest) = (get::<i64>(letters, 0)? as u64, get::<Option<i64>>(letters, 1)?);
         let look = |live: &mut Live, present: &Present| {
             (live.counts(), live.oldest_ready(Timestamp(present.reading.at)))
