@@ -46,7 +46,7 @@ pub(super) struct Present {
 impl Present {
     /// A row of `now_batch`.
     pub(super) fn of(rows: &[Row]) -> Result<Self> {
-        let row = one(rows)?;
+        let row = one(rows, &NOW_BATCH)?;
         let paused: Vec<&str> = get(row, 4)?;
         let paused = paused.into_iter().map(Into::into).collect();
         Ok(Self {
