@@ -14,7 +14,7 @@ const MARKED: [(&str, &str); 7] = [
     ("reset-resource", "reset the limits of resource"),
     ("resume-sequence", "resumed sequence"),
 ];
-/// Lines of the audit log among which they are looked for.
+/// Lines of the audit log, without those about jobs, among which they are looked for.
 const AUDIT_LINES: usize = 1000;
 
 /// An action of an operator.
@@ -27,7 +27,8 @@ pub struct Mark {
 }
 
 impl Stats {
-    /// Actions from one time on and before another, newest first, as far as they are among the last lines of the audit log.
+    /// Actions from one time on and before another, newest first, as far as they are among the last lines of the audit log that are
+    /// not about jobs.
     pub async fn marks(&self, from: Timestamp, before: Timestamp) -> Result<Vec<Mark>, StoreError> {
         let marks = self.marks.get(|| read_marks(self.runtime.clone())).await?;
         Ok(marks.iter().filter(|mark| from <= mark.at && mark.at < before).cloned().collect())
@@ -35,7 +36,7 @@ impl Stats {
 }
 
 async fn read_marks(runtime: Runtime) -> ReadResult<Vec<Mark>> {
-    let lines = runtime.store().audit_before(u64::MAX, AUDIT_LINES).await?;
+    let lines = runtime.store().audit_without_job(u64::MAX, AUDIT_LINES).await?;
     let mark = |(_, line): (u64, tenure_core::event::AuditLine)| {
         let (_, what) = MARKED.iter().find(|(action, _)| line.action == *action)?;
         let text = format!("{what} {}", line.reason.as_deref().unwrap_or_default());

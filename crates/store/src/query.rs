@@ -107,6 +107,8 @@ macro_rules! queries {
             LedgerBefore = ledger_before(user: UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)> [statement records::ledger_line];
             /// Audit lines before a row, newest first, each with its row number.
             AuditBefore = audit_before(before: u64, limit: usize) -> Vec<(u64, AuditLine)> [statement records::audit_line];
+            /// Like `audit_before`, without the lines about jobs, of which a bulk action writes many.
+            AuditWithoutJob = audit_without_job(before: u64, limit: usize) -> Vec<(u64, AuditLine)> [statement records::audit_line];
             /// Audit lines after row `after`, each with its row number.
             Audit = audit(after: u64, limit: usize) -> Vec<(u64, AuditLine)> [statement records::audit_line];
             Paused = paused() -> Vec<QueueName> [statement records::queue];

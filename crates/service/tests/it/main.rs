@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 
+mod bulk_actions;
 mod finished_jobs;
 mod leases;
 mod listings;

@@ -100,6 +100,7 @@ impl<'a> Reader<'a> {
             | Query::Accounts { .. }
             | Query::Audit { .. }
             | Query::AuditBefore { .. }
+            | Query::AuditWithoutJob { .. }
             | Query::Assets { .. }
             | Query::AssetGarbage { .. }
             | Query::Refusals { .. }

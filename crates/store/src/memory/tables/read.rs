@@ -346,6 +346,11 @@ impl Tables {
         earlier.take(limit).map(|(row, line)| (row, line.clone())).collect()
     }
 
+    pub(in crate::memory) fn audit_without_job(&self, before: u64, limit: usize) -> Vec<(u64, AuditLine)> {
+        let earlier = numbered(&self.audit).filter(|(row, line)| *row < before && line.job_id.is_none()).rev();
+        earlier.take(limit).map(|(row, line)| (row, line.clone())).collect()
+    }
+
     pub(in crate::memory) fn audit(&self, after: u64, limit: usize) -> Vec<(u64, AuditLine)> {
         let later = numbered(&self.audit).filter(|(row, _)| after < *row);
         later.take(limit).map(|(row, line)| (row, line.clone())).collect()
