@@ -70,7 +70,8 @@ async fn a_page_of_large_leased_jobs_ends_after_a_number_of_bytes_and_has_a_curs
     while held.len() < 20 {
         held.extend(claim(&service, "w1", 20).await.iter().map(|job| job.id()));
     }
-    held.sort_by(|a, b| b.cmp(a));
+    held.sort_unstable();
+    held.reverse();
     for phase in ["held", "active"] {
         let filter = JobFilter { phase: Some(phase.into()), ..JobFilter::default() };
         let (mut found, mut before) = (Vec::new(), None);
