@@ -24,7 +24,8 @@ async fn act(service: &Service) {
     create(service, 1001).await;
     let jobs = service.store().list(JobFilter::default(), Page { before: None, limit: 2000 }).await.unwrap();
     assert_eq!(jobs.len(), 1001);
-    let cancel = |job: &Arc<Job>| Command::Cancel(Cancel { job: job.id(), mode: CancelMode::Hard, reason: None });
+    let cancel =
+        |job: &Arc<Job>| Command::Cancel(Cancel { job: job.id(), mode: CancelMode::Hard, reason: None });
     for jobs in jobs.chunks(100) {
         submit(service, jobs.iter().map(cancel)).await;
     }

@@ -347,7 +347,8 @@ impl Tables {
     }
 
     pub(in crate::memory) fn audit_without_job(&self, before: u64, limit: usize) -> Vec<(u64, AuditLine)> {
-        let earlier = numbered(&self.audit).filter(|(row, line)| *row < before && line.job_id.is_none()).rev();
+        let earlier =
+            numbered(&self.audit).filter(|(row, line)| *row < before && line.job_id.is_none()).rev();
         earlier.take(limit).map(|(row, line)| (row, line.clone())).collect()
     }
 

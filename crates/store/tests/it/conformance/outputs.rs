@@ -93,8 +93,9 @@ pub(crate) async fn the_audit_log_is_read_in_pages(stores: TestStores) {
     let newest_first: Vec<_> = trail.iter().rev().cloned().collect();
     assert_eq!(store.audit_before(u64::MAX, 10).await.unwrap(), newest_first);
     assert_eq!(store.audit_before(trail[2].0, 1).await.unwrap(), trail[1..2]);
-    submit(store, vec![dead_letter(created_one(store, a_job("so1")).await.id(), ReasonCode::Timeout)]).await;
-    submit(store, vec![pause_queue("q", true)]).await;
+    let job = created_one(store, a_job("distributed")).await;
+    one(store, dead_letter(job.id(), ReasonCode::Timeout)).await.unwrap();
+    one(store, pause_queue("q", true)).await.unwrap();
     let trail = stores.other.audit(0, 10).await.unwrap();
     assert_eq!(trail.iter().filter(|(_, line)| line.job_id.is_some()).count(), 2);
     let others: Vec<_> = trail.iter().rev().filter(|(_, line)| line.job_id.is_none()).cloned().collect();
