@@ -32,7 +32,9 @@ impl ClaimIndex {
     ) -> usize {
         let own = self.rank(&entry.queue, (entry.priority, entry.run_at, entry.id), now);
         // The jobs of a subqueue are in order.
-        subqueues.map(|subqueue| subqueue.jobs.partition_point(|job| self.rank_in(subqueue, job, now) < own)).sum()
+        subqueues
+            .map(|subqueue| subqueue.jobs.partition_point(|job| self.rank_in(subqueue, job, now) < own))
+            .sum()
     }
 
     fn rank_in(&self, subqueue: &Subqueue, &(run_at, id): &(Timestamp, JobId), now: Timestamp) -> QueueRank {
