@@ -52,7 +52,8 @@ pub(crate) async fn an_outline_of_the_journal_has_its_events_without_large_facts
     created(store, (0..60).map(|_| a_job("distributed")).collect()).await;
     let held = take(store, "w1", any(), 60).await;
     let result = Json::of(&"x".repeat(10_000));
-    let succeed = |job: &Arc<Job>| report(&hold(job), Verb::Succeed { result: Some(result.clone()), error: None });
+    let succeed =
+        |job: &Arc<Job>| report(&hold(job), Verb::Succeed { result: Some(result.clone()), error: None });
     submit(store, held.iter().map(succeed).collect()).await;
     let whole = stores.other.events(Position(0), 1000).await.unwrap();
     assert!(whole.len() >= 180, "more than is read at once");
