@@ -167,7 +167,11 @@ pub(crate) async fn pages_of_large_jobs_are_limited_in_bytes(stores: TestStores)
     let mut pages = LeasePages::all(&stores.other);
     let mut leased = Vec::new();
     while let Some(page) = pages.next().await.unwrap() {
-        assert!(page.iter().map(|job| job.bytes()).sum::<usize>() <= limits::PAGE_BYTES_MAX, "{}", page.len());
+        assert!(
+            page.iter().map(|job| job.bytes()).sum::<usize>() <= limits::PAGE_BYTES_MAX,
+            "{}",
+            page.len()
+        );
         assert!(largest(&page) > limits::PAYLOAD_BYTES_MAX, "a leased job is read whole");
         leased.extend(page.into_iter().map(|job| job.id()));
     }
@@ -183,7 +187,8 @@ pub(crate) async fn pages_of_large_jobs_are_limited_in_bytes(stores: TestStores)
         Ok(page)
     };
     assert_eq!(all_pages(500, next).await.len(), failures.len());
-    let succeeded = |job: &Arc<Job>| report(&hold(job), Verb::Succeed { result: Some(payload.clone()), error: None });
+    let succeeded =
+        |job: &Arc<Job>| report(&hold(job), Verb::Succeed { result: Some(payload.clone()), error: None });
     for ends in ends.chunks(5) {
         let answers = submit(store, ends.iter().map(succeeded).collect()).await;
         assert!(answers.into_iter().map(job_of).all(|job| job.phase.is_final()));
