@@ -112,7 +112,10 @@ async fn slow_reads_of_the_journal_and_the_intake_delay_no_batch_no_heartbeat_an
     let node = connect(&url).await;
     let (blocking, driver) = stores::client(&url).await;
     // The reads of the journal need this table, and the intake the other one.
-    blocking.batch_execute("begin; lock table intake_records, intake in access exclusive mode").await.unwrap();
+    blocking
+        .batch_execute("begin; lock table intake_records, intake in access exclusive mode")
+        .await
+        .unwrap();
     let mut reads = Vec::new();
     for _ in 0..4 {
         let (follower, intake) = (node.clone(), node.clone());
