@@ -303,8 +303,8 @@ impl Live {
 
     /// The jobs in a waiting state after an id, each with the job if it is here completely.
     pub(crate) fn waiting(&self, after: Option<JobId>, limit: usize) -> Vec<(JobId, Option<Arc<Job>>)> {
-        let later = self.waiting.after(&after.unwrap_or(JobId(uuid::Uuid::nil())));
-        later.take(limit).map(|id| (*id, self.get(*id).cloned())).collect()
+        let after = after.unwrap_or(JobId(uuid::Uuid::nil()));
+        self.waiting.after(&after).take(limit).map(|id| (*id, self.get(*id).cloned())).collect()
     }
 
     /// The jobs with a lease, each with the job if it is here completely.
