@@ -3,7 +3,6 @@
 use tenure_api::{Account, ApiKey, Asset, AuditLine, HeldJob, KeyScopes, LedgerLine, WorkerStatus};
 use tenure_core::{api_key, asset, credit, event};
 
-use crate::prelude::*;
 use crate::workers;
 
 /// An account without its ledger.
