@@ -69,7 +69,7 @@ impl Page for Changes {
                 }
                 div #changes { (parts.keep("changes", self.time_line(&all, chosen.as_ref()))) }
                 p.hint {
-                    "From the last " (count(LINES_MAX as u64)) " lines of the audit log, and the nodes of the last hour. "
+                    "From the last " (count(LINES_MAX as u64)) " lines of the audit log, as many earlier ones that are not about jobs, and the nodes of the last hour. "
                     "Versions of workers are on the page " a href="/ui/workers" { "Workers" } "."
                 }
             }

@@ -58,8 +58,7 @@ impl Events {
         let mut found = Vec::new();
         for _ in 0..STEPS_MAX {
             let after = upto.saturating_sub(step);
-            let mut step = service.store().events(Position(after), step as usize).await?;
-            step.retain(|entry| entry.position.0 <= upto);
+            let step = service.store().journal_outline(Position(after), Position(upto)).await?;
             for entry in step.into_iter().rev() {
                 if self.filter.admits(&entry) && may_see(service, caller, &entry).await? {
                     found.push(entry);

@@ -49,7 +49,7 @@ fn row(worker: &Worker) -> Markup {
             td data-label="Seen" { @if let Some(at) = worker.seen_at { (when(at)) } @else { "never" } }
             td data-label="Holds" {
                 @if worker.holds.is_empty() { span.quiet { "none" } }
-                @for held in worker.holds.iter().take(SHOWN) { (job_link(held.id())) " " (held.spec.job_type) " " }
+                @for held in worker.holds.iter().take(SHOWN) { (job_link(held.job)) " " (held.job_type) " " }
                 @if worker.holds.len() > SHOWN { a href=(format!("/ui/jobs?worker={name}")) { "all" } }
             }
             td data-label="Types" {

@@ -12,7 +12,7 @@ use crate::{Failure, Inner, Runtime};
 /// Jobs that one request deletes; the rest is deleted with the next passes.
 const REQUEST_JOBS_MAX: u64 = 10_000;
 
-/// Jobs in one page.
+/// Jobs in one page, if they have few bytes.
 const PAGE_JOBS: usize = 500;
 
 /// What one pass of an erasure did.
@@ -80,9 +80,9 @@ impl Inner {
         let filter = JobFilter { user_id: Some(erasure.user.clone()), ..JobFilter::default() };
         let mut before = None;
         while !*self.stopping.borrow() {
-            let page = self.store.list(filter.clone(), Page { before, limit: PAGE_JOBS }).await?;
+            let page = self.store.list_page(filter.clone(), Page { before, limit: PAGE_JOBS }).await?;
             let (finished, unfinished): (Vec<_>, Vec<_>) =
-                page.iter().filter(|job| erasure.covers(job)).partition(|job| job.phase.is_final());
+                page.rows.iter().filter(|job| erasure.covers(job)).partition(|job| job.phase.is_final());
             progress.unfinished += unfinished.len() as u64;
             let delete = |id| envelope(Command::DeleteErased { user: erasure.user.clone(), job: id });
             let commands = finished.iter().map(|job| delete(job.id())).collect();
@@ -90,7 +90,7 @@ impl Inner {
                 // A refusal: another node has deleted the job.
                 progress.deleted += u64::from(answer?.is_ok());
             }
-            let Some(last) = page.last().filter(|_| page.len() == PAGE_JOBS) else {
+            let Some(last) = page.rows.last().filter(|_| page.has_more) else {
                 progress.is_complete = progress.unfinished == 0 && self.finish_erasure(erasure).await?;
                 return Ok(progress);
             };

@@ -17,7 +17,8 @@ use crate::prelude::*;
 
 /// The action of an audit line that records a lifecycle version.
 const REGISTER: &str = "lifecycle_register";
-/// Lines of the audit log that are read for a time line.
+/// Lines of the audit log that are read for a time line, and as many earlier ones that are not about jobs: a bulk action hides neither a
+/// pause nor a configuration.
 pub const LINES_MAX: usize = 1_000;
 /// Lines about single jobs with the same action and actor are one change if each follows within this time.
 const SAME_CHANGE: Millis = Millis::seconds(60);
@@ -85,7 +86,11 @@ impl ChangeKind {
 /// The changes that are known, newest first.
 pub async fn changes(service: &Service) -> Result<Vec<Change>> {
     let mut changes: Vec<Change> = Vec::new();
-    for (row, line) in service.store().audit_before(u64::MAX, LINES_MAX).await? {
+    let mut lines = service.store().audit_before(u64::MAX, LINES_MAX).await?;
+    if let Some((oldest, _)) = lines.last().filter(|_| lines.len() == LINES_MAX) {
+        lines.extend(service.store().audit_without_job(*oldest, LINES_MAX).await?);
+    }
+    for (row, line) in lines {
         let Some(change) = of_line(row, &line) else { continue };
         let is_same = |last: &&mut Change| {
             last.job.is_some()

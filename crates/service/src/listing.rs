@@ -1,6 +1,6 @@
 //! Listings of the jobs that a caller may see.
 
-use tenure_store::BoundedPage;
+use tenure_store::{BoundedPage, NewestRows};
 
 use crate::prelude::*;
 
@@ -12,7 +12,7 @@ pub async fn list(
     rows: Page,
 ) -> Result<(Vec<Arc<Job>>, Option<JobId>)> {
     let BoundedPage { rows: jobs, has_more } = match leased(service, &filter, rows).await? {
-        Some(jobs) => BoundedPage { has_more: jobs.len() == rows.limit, rows: jobs },
+        Some(page) => page,
         None => service.store().list_page(filter, rows).await?,
     };
     let next = has_more.then(|| jobs.last().map(|job| job.id())).flatten();
@@ -31,7 +31,7 @@ pub fn is_leased(filter: &JobFilter) -> bool {
 }
 
 /// Stores have leased jobs in memory, by worker; listing by filter would scan all ready jobs.
-async fn leased(service: &Service, filter: &JobFilter, rows: Page) -> Result<Option<Vec<Arc<Job>>>> {
+async fn leased(service: &Service, filter: &JobFilter, rows: Page) -> Result<Option<BoundedPage<Arc<Job>>>> {
     if !is_leased(filter) || filter.is_indexed() {
         return Ok(None);
     }
@@ -39,13 +39,14 @@ async fn leased(service: &Service, filter: &JobFilter, rows: Page) -> Result<Opt
         Some(worker) => LeasePages::of(service.store(), worker.clone()),
         None => LeasePages::all(service.store()),
     };
-    let mut jobs = Vec::new();
-    while let Some(mut page) = pages.next().await? {
-        page.retain(|job| rows.before.is_none_or(|before| job.id() < before) && filter.admits(job));
-        jobs.append(&mut page);
-    }
     // The pages are in id order, and the newest jobs are listed first.
-    jobs.reverse();
-    jobs.truncate(rows.limit);
-    Ok(Some(jobs))
+    let mut newest = NewestRows::new(rows.limit);
+    while let Some(page) = pages.next().await? {
+        let is_older = |job: &Arc<Job>| rows.before.is_none_or(|before| job.id() < before);
+        for job in page.into_iter().filter(|job| is_older(job) && filter.admits(job)) {
+            let bytes = job.bytes();
+            newest.push(job, bytes);
+        }
+    }
+    Ok(Some(newest.into_page()))
 }

@@ -168,15 +168,18 @@ impl JournalScan {
 
     /// Reads the events since the last request. `None` if there are too many.
     async fn follow(mut self, store: &Store) -> Result<Option<Self>, StoreError> {
-        if store.journal_end().await?.0.saturating_sub(self.end.0) > NEW_EVENTS_MAX {
+        let mut end = store.journal_end().await?;
+        if end.0.saturating_sub(self.end.0) > NEW_EVENTS_MAX {
             return Ok(None);
         }
-        loop {
-            let page = store.events(self.end, PAGE_EVENTS as usize).await?;
-            let Some(last) = page.last() else { break };
-            self.end = last.position;
-            for entry in &page {
+        while self.end < end {
+            let upto = end.min(Position(self.end.0 + PAGE_EVENTS));
+            for entry in &store.journal_outline(self.end, upto).await? {
                 self.note(entry, true);
+            }
+            self.end = upto;
+            if self.end == end {
+                end = store.journal_end().await?;
             }
         }
         if self.uncertain > 0 {
@@ -208,8 +211,7 @@ impl JournalScan {
                 break;
             }
             let after = Position(self.low.0.saturating_sub(PAGE_EVENTS));
-            let mut page = store.events(after, PAGE_EVENTS as usize).await?;
-            page.retain(|entry| entry.position <= self.low);
+            let page = store.journal_outline(after, self.low).await?;
             for entry in &page {
                 self.note(entry, false);
             }

@@ -7,9 +7,9 @@ use tenure_store::JournalEntry;
 use crate::prelude::*;
 
 /// Journal entries that are read in one step.
-const STEP: usize = 500;
+const STEP: u64 = 500;
 /// Journal entries that are read before the position, and after it.
-const READ_MAX: usize = 2_000;
+const READ_MAX: u64 = 2_000;
 
 pub fn matches(filter: &EventFilter, event: &JournalEntry) -> bool {
     filter.job_type.as_ref().is_none_or(|wanted| *wanted == event.job_type)
@@ -34,7 +34,7 @@ pub async fn position_at(service: &Service, at: Timestamp) -> Result<Position> {
 /// The events around the position of a webhook.
 #[derive(Default)]
 pub struct Deliveries {
-    /// Events that the receiver has accepted, the newest first.
+    /// Events that the receiver has accepted, the newest first. Of their facts only the phase is there, as of the next ones.
     pub sent: Vec<JournalEntry>,
     /// Events that are sent next, the oldest first.
     pub next: Vec<JournalEntry>,
@@ -52,22 +52,21 @@ impl Deliveries {
         let mut found = Self { behind: end.saturating_sub(position), ..Self::default() };
         let (mut upto, mut read) = (position, 0);
         while upto > 0 && found.sent.len() < limit && read < READ_MAX {
-            let after = upto.saturating_sub(STEP as u64);
-            let mut entries = service.store().events(Position(after), STEP).await?;
+            let after = upto.saturating_sub(STEP);
+            let mut entries = service.store().journal_outline(Position(after), Position(upto)).await?;
             // Nothing was sent before it was created.
             let is_first = entries.first().is_some_and(|entry| entry.event.ts < webhook.created_at);
-            entries.retain(|entry| entry.position.0 <= upto && entry.event.ts >= webhook.created_at);
-            entries.retain(|entry| matches(&webhook.filter, entry));
+            entries.retain(|entry| entry.event.ts >= webhook.created_at && matches(&webhook.filter, entry));
             found.sent.extend(entries.into_iter().rev());
             (upto, read) = (if is_first { 0 } else { after }, read + STEP);
         }
         found.is_cut = upto > 0 || found.sent.len() > limit;
         found.sent.truncate(limit);
         let (mut after, mut read) = (position, 0);
-        while found.next.len() < limit && read < READ_MAX {
-            let entries = service.store().events(Position(after), STEP).await?;
-            let Some(last) = entries.last() else { break };
-            (after, read) = (last.position.0, read + STEP);
+        while after < end && found.next.len() < limit && read < READ_MAX {
+            let upto = end.min(after + STEP);
+            let entries = service.store().journal_outline(Position(after), Position(upto)).await?;
+            (after, read) = (upto, read + STEP);
             found.next.extend(entries.into_iter().filter(|entry| matches(&webhook.filter, entry)));
         }
         found.next.truncate(limit);

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
+use tenure_core::id::{Fence, TypeName};
+
 use crate::prelude::*;
 use crate::worker_registry::{Claiming, SeenWorker};
 
@@ -24,22 +26,25 @@ const AGE_MAX: Duration = Duration::from_mins(1);
 #[derive(Default)]
 pub(crate) struct LeasedJobs(Mutex<Option<ReadLeases>>);
 
+/// Leased jobs, each with its worker.
+type Leases = Arc<Vec<(WorkerId, HeldLease)>>;
+
 struct ReadLeases {
-    jobs: Arc<Vec<Arc<Job>>>,
+    leases: Leases,
     at: Instant,
     took: Duration,
 }
 
 impl LeasedJobs {
-    async fn recent(&self, service: &Service) -> Result<Arc<Vec<Arc<Job>>>> {
+    async fn recent(&self, service: &Service) -> Result<Leases> {
         let mut last = self.0.lock().await;
         if let Some(last) = last.as_ref().filter(|last| last.at.elapsed() < age_max(last.took)) {
-            return Ok(Arc::clone(&last.jobs));
+            return Ok(Arc::clone(&last.leases));
         }
         let began = Instant::now();
-        let jobs = Arc::new(leased(service).await?);
-        *last = Some(ReadLeases { jobs: Arc::clone(&jobs), at: Instant::now(), took: began.elapsed() });
-        Ok(jobs)
+        let leases = Arc::new(leased(service).await?);
+        *last = Some(ReadLeases { leases: Arc::clone(&leases), at: Instant::now(), took: began.elapsed() });
+        Ok(leases)
     }
 }
 
@@ -52,10 +57,35 @@ pub struct Worker {
     pub name: WorkerId,
     /// `None` for a worker that holds a job and was never seen here.
     pub seen_at: Option<Timestamp>,
-    pub holds: Vec<Arc<Job>>,
+    pub holds: Vec<HeldLease>,
     /// What it said with its last claim at this node.
     pub claiming: Option<Arc<Claiming>>,
     pub presence: Presence,
+}
+
+/// What the list has of a leased job, which may have a large payload.
+#[derive(Clone)]
+pub struct HeldLease {
+    pub job: JobId,
+    pub job_type: TypeName,
+    pub state: StateName,
+    pub fence: Fence,
+    pub ttl: Millis,
+}
+
+impl HeldLease {
+    /// With the worker; `None` if the job has no lease.
+    fn of(job: &Job) -> Option<(WorkerId, Self)> {
+        let lease = job.lease.as_deref()?;
+        let held = Self {
+            job: job.id(),
+            job_type: job.spec.job_type.clone(),
+            state: job.state.clone(),
+            fence: lease.fence,
+            ttl: lease.ttl,
+        };
+        Some((lease.worker.clone(), held))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +116,7 @@ impl Worker {
     fn presence(&self, now: Timestamp) -> Presence {
         let Some(seen_at) = self.seen_at else { return Presence::Online };
         let wait = self.claiming.as_ref().map(|claiming| claiming.wait);
-        let leases = self.holds.iter().filter_map(|job| job.lease.as_ref());
-        Presence::of(now - seen_at, wait, leases.map(|lease| lease.ttl).max())
+        Presence::of(now - seen_at, wait, self.holds.iter().map(|held| held.ttl).max())
     }
 }
 
@@ -107,30 +136,29 @@ impl Presence {
 
 /// All workers, the last seen first.
 pub async fn list(service: &Service) -> Result<Vec<Worker>> {
-    let jobs = leased(service).await?;
-    with_leases(service, &jobs).await
+    let leases = leased(service).await?;
+    with_leases(service, &leases).await
 }
 
 /// The same for a page that is rendered again and again: leased jobs are read in a hundredth of the time.
 pub async fn list_recent(service: &Service) -> Result<Vec<Worker>> {
-    let jobs = service.leased_jobs().recent(service).await?;
-    with_leases(service, &jobs).await
+    let leases = service.leased_jobs().recent(service).await?;
+    with_leases(service, &leases).await
 }
 
-async fn leased(service: &Service) -> Result<Vec<Arc<Job>>> {
-    let (mut jobs, mut pages) = (Vec::new(), LeasePages::all(service.store()));
-    while let Some(mut page) = pages.next().await? {
-        jobs.append(&mut page);
+async fn leased(service: &Service) -> Result<Vec<(WorkerId, HeldLease)>> {
+    let (mut leases, mut pages) = (Vec::new(), LeasePages::all(service.store()));
+    while let Some(page) = pages.next().await? {
+        leases.extend(page.iter().filter_map(|job| HeldLease::of(job)));
     }
-    Ok(jobs)
+    Ok(leases)
 }
 
-async fn with_leases(service: &Service, jobs: &[Arc<Job>]) -> Result<Vec<Worker>> {
+async fn with_leases(service: &Service, leases: &[(WorkerId, HeldLease)]) -> Result<Vec<Worker>> {
     let mut workers: BTreeMap<WorkerId, Worker> = BTreeMap::new();
     let new = |name: WorkerId| move || Worker::new(name);
-    for job in jobs {
-        let Some(name) = job.lease.as_ref().map(|lease| lease.worker.clone()) else { continue };
-        workers.entry(name.clone()).or_insert_with(new(name)).holds.push(Arc::clone(job));
+    for (name, held) in leases {
+        workers.entry(name.clone()).or_insert_with(new(name.clone())).holds.push(held.clone());
     }
     let stored = service.store().workers().await?.into_iter();
     let stored = stored.map(|it| SeenWorker { name: it.name, seen_at: it.seen_at, claiming: None });

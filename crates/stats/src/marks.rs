@@ -20,7 +20,7 @@ const MARKED: [(&str, &str); 9] = [
     ("reset-resource", "reset the limits of resource"),
     ("resume-sequence", "resumed sequence"),
 ];
-/// Lines of the audit log among which they are looked for.
+/// Lines of the audit log, without those about jobs, among which they are looked for.
 const AUDIT_LINES: usize = 1000;
 
 /// An action of an operator, or a part of a deploy.
@@ -33,8 +33,8 @@ pub struct Mark {
 }
 
 impl Stats {
-    /// Those from one time on and before another, newest first: actions as far as they are among the last lines of the audit log, and
-    /// nodes that reported in the last hour.
+    /// Those from one time on and before another, newest first: actions as far as they are among the last lines of the audit log that
+    /// are not about jobs, and nodes that reported in the last hour.
     pub async fn marks(&self, from: Timestamp, before: Timestamp) -> Result<Vec<Mark>, StoreError> {
         let marks = self.marks.get(|| read_marks(self.runtime.clone())).await?;
         Ok(marks.iter().filter(|mark| from <= mark.at && mark.at < before).cloned().collect())
@@ -42,7 +42,7 @@ impl Stats {
 }
 
 async fn read_marks(runtime: Runtime) -> ReadResult<Vec<Mark>> {
-    let lines = runtime.store().audit_before(u64::MAX, AUDIT_LINES).await?;
+    let lines = runtime.store().audit_without_job(u64::MAX, AUDIT_LINES).await?;
     let nodes = runtime.store().nodes().await?;
     let mut marks: Vec<Mark> = lines.iter().filter_map(|(_, line)| of_line(line)).collect();
     marks.extend(nodes.iter().map(of_node));

@@ -24,7 +24,7 @@ const SAMPLE_JOBS_MAX: usize = 1000;
 /// Waiting jobs that are read to find the oldest; the first created come first.
 const WAITING_MAX: usize = 1000;
 const RECENT: Millis = Millis::seconds(300);
-/// Lines of the audit log in which pauses of queues are looked for.
+/// Lines of the audit log, without those about jobs, in which pauses of queues are looked for.
 const AUDIT_LINES: usize = 1000;
 /// Halted sequences that are read.
 pub(super) const HALTED_MAX: usize = 100;
@@ -78,8 +78,12 @@ impl Held {
 
 pub(super) async fn held(runtime: Runtime) -> ReadResult<Held> {
     let mut held = Held::default();
-    for job in runtime.store().waiting(WAITING_MAX).await? {
-        held.note(&job);
+    let (mut after, mut left) = (None, WAITING_MAX);
+    while left > 0 {
+        let page = runtime.store().waiting(after, left).await?;
+        let Some(last) = page.last() else { break };
+        (after, left) = (Some(last.id()), left - page.len());
+        page.iter().for_each(|job| held.note(job));
     }
     let mut leases = LeasePages::all(runtime.store());
     while let Some(page) = leases.next().await? {
@@ -266,14 +270,14 @@ async fn paused_resources(runtime: &Runtime) -> ReadResult<Vec<PausedResource>> 
     Ok(paused)
 }
 
-/// When each paused queue was paused, if that is among the last lines of the audit log.
+/// When each paused queue was paused, if that is among the last lines of the audit log that are not about jobs.
 async fn pauses(runtime: &Runtime) -> ReadResult<BTreeMap<QueueName, Pause>> {
     let paused = runtime.store().paused().await?;
     let mut pauses = BTreeMap::new();
     if paused.is_empty() {
         return Ok(pauses);
     }
-    for (_, line) in runtime.store().audit_before(u64::MAX, AUDIT_LINES).await? {
+    for (_, line) in runtime.store().audit_without_job(u64::MAX, AUDIT_LINES).await? {
         let queue = paused.iter().find(|queue| line.reason.as_deref() == Some(queue.as_str()));
         if let Some(queue) = queue.filter(|_| line.action == "pause") {
             pauses.entry(queue.clone()).or_insert(Pause { since: line.ts, by: line.actor.to_string() });

@@ -12,6 +12,8 @@ pub struct ResourceFilter {
     pub key: Option<Name>,
     /// Resources after this one.
     pub after: Option<ResourceName>,
+    /// Without buckets.
+    pub sums_only: bool,
     pub limit: usize,
 }
 

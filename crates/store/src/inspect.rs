@@ -50,8 +50,8 @@ impl DatabaseSettings {
     }
 }
 
-/// Connections that a node opens at most.
-pub const NODE_CONNECTIONS_MAX: u32 = 12;
+/// Connections that a node opens at most: one for batches, one for notifications, and those for reads.
+pub const NODE_CONNECTIONS_MAX: u32 = 2 + crate::postgres::READ_CONNECTIONS_MAX;
 
 /// Nodes report every two seconds. One without a report for this long is not running.
 const NODE_SILENCE_MS_MAX: i64 = 10_000;

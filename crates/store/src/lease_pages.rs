@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// Jobs in one page: few, since each may have a payload of [`limits::PAYLOAD_BYTES_MAX`].
+/// Jobs in one page, if they have few bytes.
 const PAGE_JOBS_MAX: usize = 500;
 
-/// Pages of leased jobs in id order. Each page is current when it is read: a lease that begins or ends between two pages may be
-/// missing or included.
+/// Pages of leased jobs in id order, each with at most [`limits::PAGE_BYTES_MAX`], or one job. Each page is current when it is
+/// read: a lease that begins or ends between two pages may be missing or included.
 #[derive(Debug)]
 pub struct LeasePages<'a> {
     store: &'a Store,
@@ -32,8 +32,8 @@ impl<'a> LeasePages<'a> {
             return Ok(None);
         }
         let page = self.store.leased(self.worker.clone(), self.after, PAGE_JOBS_MAX).await?;
-        self.is_last = page.len() < PAGE_JOBS_MAX;
+        self.is_last = page.is_empty();
         self.after = page.last().map(|job| job.id());
-        Ok(Some(page))
+        Ok(Some(page).filter(|page| !page.is_empty()))
     }
 }

@@ -16,6 +16,7 @@ mod list;
 mod live;
 mod memory;
 mod migrate;
+mod newest_rows;
 mod pages;
 mod postgres;
 mod prelude;
@@ -46,6 +47,7 @@ pub use inspect::{DatabaseSettings, InspectedNode, Inspection, NODE_CONNECTIONS_
 pub use intake::{CommittedRequest, EnqueueRequest, IntakeCursor, IntakePage, RequestKind};
 pub use lease_pages::LeasePages;
 pub use memory::{Fault, MemoryStore};
+pub use newest_rows::NewestRows;
 pub use pages::BoundedPage;
 pub use postgres::{Outbox, SCHEMA_DEFAULT, check_url, inspect_database, intake_script};
 pub use query::{Query, QueryAnswer};

@@ -305,9 +305,10 @@ impl Live {
         places.into_iter().map(|place| of_place(place, None)).chain(next).collect()
     }
 
-    /// The jobs in a waiting state, each with the job if it is here completely.
-    pub(crate) fn waiting(&self, limit: usize) -> Vec<(JobId, Option<Arc<Job>>)> {
-        self.waiting.iter().take(limit).map(|id| (*id, self.get(*id).cloned())).collect()
+    /// The jobs in a waiting state after an id, each with the job if it is here completely.
+    pub(crate) fn waiting(&self, after: Option<JobId>, limit: usize) -> Vec<(JobId, Option<Arc<Job>>)> {
+        let after = after.unwrap_or(JobId(uuid::Uuid::nil()));
+        self.waiting.after(&after).take(limit).map(|id| (*id, self.get(*id).cloned())).collect()
     }
 
     /// The jobs with a lease, each with the job if it is here completely.
@@ -469,7 +470,7 @@ mod tests {
         }
         assert_eq!(all.jobs().count(), 300);
         assert!((50..150).contains(&some.jobs().count()));
-        let ids = |live: &Live| live.waiting(999).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+        let ids = |live: &Live| live.waiting(None, 999).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
         assert_eq!(ids(&some), ids(&all));
         assert_eq!(some.counts(), all.counts());
         for id in ids(&all) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tenure_core::event::Facts;
 use tenure_core::limits::{EVENT_BYTES_MAX, LOG_LINE_BYTES_MAX, PAGE_BYTES_MAX};
 
 use crate::prelude::*;
@@ -11,6 +12,8 @@ use crate::{JournalEntry, Result, Store};
 const FIRST_ROWS: usize = 20;
 /// Events of the first portion of a history: they have at most twice the bytes of a page.
 const FIRST_EVENTS: usize = 2 * PAGE_BYTES_MAX / EVENT_BYTES_MAX;
+/// Events that are read at once for an outline.
+const OUTLINE_ROWS: usize = 50;
 /// Lines of the first portion of a log: they fit into a page, however long they are.
 const FIRST_LINES: usize = PAGE_BYTES_MAX / LOG_LINE_BYTES_MAX;
 
@@ -27,7 +30,7 @@ pub struct BoundedPage<T> {
 
 /// The size of a page while it is read.
 #[derive(Debug)]
-struct PageSize {
+pub(crate) struct PageSize {
     limit: usize,
     bytes_max: usize,
     /// Rows of the first portion.
@@ -41,7 +44,7 @@ struct PageSize {
 }
 
 impl PageSize {
-    fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             bytes_max: PAGE_BYTES_MAX,
@@ -66,7 +69,7 @@ impl PageSize {
     }
 
     /// Whether a row fits into the page. The first one always does.
-    fn take(&mut self, bytes: usize) -> bool {
+    pub(crate) fn take(&mut self, bytes: usize) -> bool {
         self.is_full = self.rows > 0 && self.bytes + bytes > self.bytes_max;
         if !self.is_full {
             self.rows += 1;
@@ -80,17 +83,40 @@ impl PageSize {
     }
 }
 
+/// Reads portions of a page until it is full. `after` is the place after a portion that began at a place, and `read` reads so many rows
+/// from a place on.
+async fn fill<T, P: Copy, F: Future<Output = Result<Vec<T>>>>(
+    mut size: PageSize,
+    mut place: P,
+    bytes: impl Fn(&T) -> usize,
+    after: impl Fn(P, &[T]) -> P,
+    read: impl Fn(P, usize) -> F,
+) -> Result<BoundedPage<T>> {
+    let mut rows = Vec::new();
+    while let Some(limit) = size.portion() {
+        let found = read(place, limit).await?;
+        size.is_last = found.len() < limit;
+        place = after(place, &found);
+        rows.extend(found.into_iter().take_while(|row| size.take(bytes(row))));
+    }
+    Ok(BoundedPage { rows, has_more: size.has_more() })
+}
+
+/// The place after a portion of jobs.
+fn last_job(place: Option<JobId>, jobs: &[Arc<Job>]) -> Option<JobId> {
+    jobs.last().map_or(place, |job| Some(job.id()))
+}
+
+/// The number of rows up to the end of a portion.
+fn skipped<T>(place: u64, rows: &[T]) -> u64 {
+    place + rows.len() as u64
+}
+
 impl Store {
     /// Like [`Store::list`], limited in bytes.
     pub async fn list_page(&self, filter: JobFilter, page: Page) -> Result<BoundedPage<Arc<Job>>> {
-        let (mut size, mut rows, mut before) = (PageSize::new(page.limit), Vec::new(), page.before);
-        while let Some(limit) = size.portion() {
-            let found = self.list(filter.clone(), Page { before, limit }).await?;
-            size.is_last = found.len() < limit;
-            before = found.last().map_or(before, |job| Some(job.id()));
-            rows.extend(found.into_iter().take_while(|job| size.take(job.bytes())));
-        }
-        Ok(BoundedPage { rows, has_more: size.has_more() })
+        let read = |before, limit| self.list(filter.clone(), Page { before, limit });
+        fill(PageSize::new(page.limit), page.before, |job| job.bytes(), last_job, read).await
     }
 
     /// Like [`Store::dead_letters`], limited in bytes.
@@ -99,70 +125,41 @@ impl Store {
         filter: DeadLetterFilter,
         page: Page,
     ) -> Result<BoundedPage<DeadLetter>> {
-        let (mut size, mut rows, mut before) = (PageSize::new(page.limit), Vec::new(), page.before);
-        while let Some(limit) = size.portion() {
-            let found = self.dead_letters(filter.clone(), Page { before, limit }).await?;
-            size.is_last = found.len() < limit;
-            before = found.last().map_or(before, |letter| Some(letter.job_id));
-            rows.extend(found.into_iter().take_while(|letter| size.take(letter.bytes())));
-        }
-        Ok(BoundedPage { rows, has_more: size.has_more() })
+        let after = |before, found: &[DeadLetter]| found.last().map_or(before, |letter| Some(letter.job_id));
+        let read = |before, limit| self.dead_letters(filter.clone(), Page { before, limit });
+        fill(PageSize::new(page.limit), page.before, DeadLetter::bytes, after, read).await
     }
 
     /// Like [`Store::logs`], limited in bytes.
-    pub async fn logs_page(&self, job: JobId, mut after: u64, limit: usize) -> Result<BoundedPage<LogLine>> {
-        let mut size = PageSize { first: FIRST_LINES, ..PageSize::new(limit) };
-        let mut rows = Vec::new();
-        while let Some(limit) = size.portion() {
-            let found = self.logs(job, after, limit).await?;
-            size.is_last = found.len() < limit;
-            after = found.last().map_or(after, |line| line.n);
-            rows.extend(found.into_iter().take_while(|line| size.take(line.bytes())));
-        }
-        Ok(BoundedPage { rows, has_more: size.has_more() })
+    pub async fn logs_page(&self, job: JobId, after: u64, limit: usize) -> Result<BoundedPage<LogLine>> {
+        let size = PageSize { first: FIRST_LINES, ..PageSize::new(limit) };
+        let last = |after, found: &[LogLine]| found.last().map_or(after, |line| line.n);
+        fill(size, after, LogLine::bytes, last, |after, limit| self.logs(job, after, limit)).await
     }
 
     /// Like [`Store::history`], limited in bytes.
-    pub async fn history_page(&self, id: JobId, mut after: u64, limit: usize) -> Result<BoundedPage<Event>> {
-        let mut size = PageSize { first: FIRST_EVENTS, ..PageSize::new(limit) };
-        let mut rows = Vec::new();
-        while let Some(limit) = size.portion() {
-            let found = self.history(id, after, limit).await?;
-            size.is_last = found.len() < limit;
-            after = found.last().and_then(|event| event.seq).map_or(after, u64::from);
-            rows.extend(found.into_iter().take_while(|event| size.take(event.bytes())));
-        }
-        Ok(BoundedPage { rows, has_more: size.has_more() })
+    pub async fn history_page(&self, id: JobId, after: u64, limit: usize) -> Result<BoundedPage<Event>> {
+        let size = PageSize { first: FIRST_EVENTS, ..PageSize::new(limit) };
+        let number = |event: &Event| event.seq.map(u64::from);
+        let last = |after, found: &[Event]| found.last().and_then(number).unwrap_or(after);
+        fill(size, after, Event::bytes, last, |after, limit| self.history(id, after, limit)).await
     }
 
     /// Like [`Store::notes`], limited in bytes.
-    pub async fn notes_page(&self, id: JobId, mut skipped: u64, limit: usize) -> Result<BoundedPage<Event>> {
-        let mut size = PageSize { first: FIRST_EVENTS, ..PageSize::new(limit) };
-        let mut rows = Vec::new();
-        while let Some(limit) = size.portion() {
-            let found = self.notes(id, skipped, limit).await?;
-            size.is_last = found.len() < limit;
-            skipped += found.len() as u64;
-            rows.extend(found.into_iter().take_while(|note| size.take(note.bytes())));
-        }
-        Ok(BoundedPage { rows, has_more: size.has_more() })
+    pub async fn notes_page(&self, id: JobId, after: u64, limit: usize) -> Result<BoundedPage<Event>> {
+        let size = PageSize { first: FIRST_EVENTS, ..PageSize::new(limit) };
+        fill(size, after, Event::bytes, skipped, |after, limit| self.notes(id, after, limit)).await
     }
 
     /// Like [`Store::telemetry`], limited in bytes.
     pub async fn telemetry_page(
         &self,
         id: JobId,
-        mut skipped: u64,
+        after: u64,
         limit: usize,
     ) -> Result<BoundedPage<Telemetry>> {
-        let (mut size, mut rows) = (PageSize::new(limit), Vec::new());
-        while let Some(limit) = size.portion() {
-            let found = self.telemetry(id, skipped, limit).await?;
-            size.is_last = found.len() < limit;
-            skipped += found.len() as u64;
-            rows.extend(found.into_iter().take_while(|line| size.take(line.bytes())));
-        }
-        Ok(BoundedPage { rows, has_more: size.has_more() })
+        let read = |after, limit| self.telemetry(id, after, limit);
+        fill(PageSize::new(limit), after, Telemetry::bytes, skipped, read).await
     }
 
     /// All events of a job, notes after the numbered ones. Not limited: only for jobs that are known to have few.
@@ -170,6 +167,23 @@ impl Store {
         let mut events = self.history(id, 0, usize::MAX >> 1).await?;
         events.extend(self.notes(id, 0, usize::MAX >> 1).await?);
         Ok(events)
+    }
+
+    /// The journal after a position and up to another, in order. Of the facts of each event only the phase is there, and few events
+    /// are read at once, so that neither the answer nor its reading needs much memory, however large the events are.
+    pub async fn journal_outline(&self, mut after: Position, upto: Position) -> Result<Vec<JournalEntry>> {
+        let mut outline = Vec::new();
+        while after < upto {
+            let limit = usize::try_from(upto.0 - after.0).map_or(OUTLINE_ROWS, |rows| rows.min(OUTLINE_ROWS));
+            let found = self.events(after, limit).await?;
+            let Some(last) = found.last() else { break };
+            after = last.position;
+            outline.extend(found.into_iter().filter(|entry| entry.position <= upto).map(|mut entry| {
+                entry.event.facts = Facts::entering(entry.event.facts.phase());
+                entry
+            }));
+        }
+        Ok(outline)
     }
 
     /// Like [`Store::events`], limited in bytes.
@@ -188,19 +202,10 @@ impl Store {
         self.journal_portion(after, size).await
     }
 
-    async fn journal_portion(
-        &self,
-        mut after: Position,
-        mut size: PageSize,
-    ) -> Result<BoundedPage<JournalEntry>> {
-        let mut rows = Vec::new();
-        while let Some(limit) = size.portion() {
-            let found = self.events(after, limit).await?;
-            size.is_last = found.len() < limit;
-            after = found.last().map_or(after, |entry| entry.position);
-            rows.extend(found.into_iter().take_while(|entry| size.take(entry.event.bytes())));
-        }
-        Ok(BoundedPage { rows, has_more: size.has_more() })
+    async fn journal_portion(&self, after: Position, size: PageSize) -> Result<BoundedPage<JournalEntry>> {
+        let last = |after, found: &[JournalEntry]| found.last().map_or(after, |entry| entry.position);
+        let bytes = |entry: &JournalEntry| entry.event.bytes();
+        fill(size, after, bytes, last, |after, limit| self.events(after, limit)).await
     }
 }
 

@@ -50,6 +50,7 @@ pub(crate) use open::VERSION_MIN;
 use options::{DatabaseServer, Options};
 pub use outbox::{Outbox, intake_script};
 use pool::Pool;
+pub(crate) use read::READ_CONNECTIONS_MAX;
 use read::ReadPools;
 pub(crate) use rows::get;
 pub use schema::SCHEMA_DEFAULT;

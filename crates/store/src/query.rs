@@ -21,10 +21,12 @@ macro_rules! queries {
             Counts = counts() -> Vec<Count> [store];
             /// Counts of live jobs and dead letters. Never reads finished jobs.
             Gauges = gauges() -> Gauges [store];
-            /// Jobs with a lease, of all workers or of one, after an id, in id order. [`crate::LeasePages`] reads all of them.
+            /// Jobs with a lease, of all workers or of one, after an id, in id order. A page that has fewer jobs, because
+            /// they have many bytes, has at least one if there is one. [`crate::LeasePages`] reads all of them.
             Leased = leased(worker: Option<WorkerId>, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> [store];
-            /// Jobs in a waiting state, oldest first.
-            Waiting = waiting(limit: usize) -> Vec<Arc<Job>> [store];
+            /// Jobs in a waiting state after an id, oldest first. A page that has fewer jobs, because they have many bytes, has at least
+            /// one if there is one.
+            Waiting = waiting(after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> [store];
             /// Jobs with an overdue clock, most overdue first, and the time until the next clock.
             Due = due(limit: usize) -> DueJobs [store];
             /// The ready jobs that one of the waiting claims may take, in queues that are not paused. Counts are exact up to `limit`.
@@ -88,7 +90,8 @@ macro_rules! queries {
                 before: Timestamp,
                 limit: usize
             ) -> Vec<CompletedJob> [statement records::completed_job];
-            /// Jobs that completed at or after a time, newest completion first.
+            /// Jobs that completed at or after a time, newest completion first. Without what may be large: the payload is null, and
+            /// there is no result, checkpoint, error or amendment.
             Finished = finished(since: Timestamp, limit: usize) -> Vec<Arc<Job>> [statement codec::job];
             /// Log lines after number `after`.
             Logs = logs(job: JobId, after: u64, limit: usize) -> Vec<LogLine> [statement records::log_line];
@@ -104,6 +107,8 @@ macro_rules! queries {
             LedgerBefore = ledger_before(user: UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)> [statement records::ledger_line];
             /// Audit lines before a row, newest first, each with its row number.
             AuditBefore = audit_before(before: u64, limit: usize) -> Vec<(u64, AuditLine)> [statement records::audit_line];
+            /// Like `audit_before`, without the lines about jobs, of which a bulk action writes many.
+            AuditWithoutJob = audit_without_job(before: u64, limit: usize) -> Vec<(u64, AuditLine)> [statement records::audit_line];
             /// Audit lines after row `after`, each with its row number.
             Audit = audit(after: u64, limit: usize) -> Vec<(u64, AuditLine)> [statement records::audit_line];
             Paused = paused() -> Vec<QueueName> [statement records::queue];

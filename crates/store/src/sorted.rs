@@ -134,6 +134,14 @@ impl<T: Sorted> SortedVecs<T> {
         })
     }
 
+    /// The number of first elements for which `is_before` is true, if it is true for no element after one for which it is false. A
+    /// binary search: asks for few elements.
+    pub(crate) fn partition_point(&self, mut is_before: impl FnMut(&T) -> bool) -> usize {
+        let full = self.segments.partition_point(|segment| segment.last().is_some_and(&mut is_before));
+        let rest = self.segments.get(full).map_or(0, |segment| segment.partition_point(is_before));
+        self.segments.iter().take(full).map(Vec::len).sum::<usize>() + rest
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -187,6 +195,15 @@ mod tests {
                 assert_eq!(sorted.get(&element), None);
             }
             assert_eq!(sorted.after(&element).next(), set.range((element.0, 1)..).next());
+            if round % 10 == 0 {
+                let mut asked = 0;
+                let count = sorted.partition_point(|it| {
+                    asked += 1;
+                    *it < element
+                });
+                assert_eq!(count, set.range(..element).count());
+                assert!(asked <= 2 * (set.len() + 2).ilog2() + 4, "{asked} of {}", set.len());
+            }
             if round % 100 == 0 {
                 is_the_same(&sorted, &set);
             }

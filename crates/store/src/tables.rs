@@ -13,16 +13,17 @@ use crate::reads::{Statement, statement};
 use crate::records::*;
 use crate::row::{ColumnWriter, RowReader};
 
-pub(crate) const SQLITE_MIGRATIONS: [Migration; 15] = migrations! {
+pub(crate) const SQLITE_MIGRATIONS: [Migration; 16] = migrations! {
     "sqlite" "0001_foundation" "0002_callers" "0003_assets" "0004_orders" "0005_nodes" "0006_connections" "0007_retention"
     "0008_rowids" "0009_audit_details" "0010_key_scopes" "0011_sessions" "0012_flow" "0013_flow_records"
-    "0014_intake" "0015_statistics"
+    "0014_intake" "0015_statistics" "0016_audit_without_job"
 };
 
-pub(crate) const POSTGRES_MIGRATIONS: [Migration; 17] = migrations! {
+pub(crate) const POSTGRES_MIGRATIONS: [Migration; 18] = migrations! {
     "postgres" "0001_foundation" "0002_commits" "0003_callers" "0004_assets" "0005_orders" "0006_nodes" "0007_connections"
     "0008_clock_ahead" "0009_audit_details" "0010_key_scopes" "0011_sessions" "0012_live_counts"
     "0013_flow" "0014_journal" "0015_flow_records" "0016_intake" "0017_statistics"
+    "0018_audit_without_job"
 };
 
 /// Adds a row to the working set.

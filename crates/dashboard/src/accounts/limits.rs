@@ -15,12 +15,12 @@ pub(super) async fn of_user(service: &Service, caller: &Caller, user: &UserId) -
     if !caller.is(Right::ReadSystem) {
         return Ok(None);
     }
-    let all = ResourceFilter { limit: RESOURCES_MAX, ..ResourceFilter::default() };
+    let all = ResourceFilter { sums_only: true, limit: RESOURCES_MAX, ..ResourceFilter::default() };
     let declared = service.store().resources(all).await?;
     let mut buckets = Vec::new();
     for resource in declared.into_iter().filter(|it| it.key.as_deref() == Some(BY_USER)) {
         let key = Some(Name::from(user.as_str()));
-        let filter = ResourceFilter { name: Some(resource.name), key, limit: 1, after: None };
+        let filter = ResourceFilter { name: Some(resource.name), key, limit: 1, ..ResourceFilter::default() };
         buckets.extend(service.store().resources(filter).await?);
     }
     let creations = service.limits().creations_per_second;

@@ -184,8 +184,7 @@ impl TypePage {
 
     async fn workers(&self, service: &Service) -> Result<Vec<(Worker, usize)>> {
         let all = workers::list_recent(service).await?.into_iter();
-        let holds =
-            |worker: &Worker| worker.holds.iter().filter(|job| job.spec.job_type == self.name).count();
+        let holds = |worker: &Worker| worker.holds.iter().filter(|held| held.job_type == self.name).count();
         Ok(all
             .map(|worker| (holds(&worker), worker))
             .filter(|(held, _)| *held > 0)

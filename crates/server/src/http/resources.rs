@@ -27,7 +27,7 @@ pub(crate) async fn get(
 }
 
 async fn shown(app: &App, name: ResourceName, key: Option<Name>) -> Reply {
-    let filter = ResourceFilter { name: Some(name.clone()), key, limit: 1, after: None };
+    let filter = ResourceFilter { name: Some(name.clone()), key, limit: 1, ..ResourceFilter::default() };
     match app.store().resources(filter).await?.first() {
         Some(resource) => ok(&wire::resource(resource)),
         None => Err(Problem::new(ProblemCode::NotFound, format!("there is no resource {name}"))),

@@ -126,7 +126,8 @@ fn dead_letters(to: &mut Registry, gauges: &Gauges, now: Timestamp) {
 
 /// Resources and halted sequences. Declared names only, so there are no more series than declarations.
 async fn flow(to: &mut Registry, app: &App) -> Result<()> {
-    let filter = ResourceFilter { limit: limits::RESOURCES_MAX, ..ResourceFilter::default() };
+    let filter =
+        ResourceFilter { sums_only: true, limit: limits::RESOURCES_MAX, ..ResourceFilter::default() };
     let resources = app.store().resources(filter).await?;
     let gauge = Family::<Labels<1>, Gauge>::default;
     let (running, limit, buckets) = (gauge(), gauge(), gauge());

@@ -3,7 +3,6 @@
 use tenure_api::{Account, ApiKey, Asset, AuditLine, HeldJob, KeyScopes, LedgerLine, WorkerStatus};
 use tenure_core::{api_key, asset, credit, event};
 
-use crate::prelude::*;
 use crate::workers;
 
 /// An account without its ledger.
@@ -63,11 +62,11 @@ pub fn asset(asset: &asset::Asset) -> Asset {
 }
 
 pub fn worker(worker: &workers::Worker) -> WorkerStatus {
-    let held = |job: &Arc<Job>| HeldJob {
-        job_id: job.id().to_string(),
-        job_type: job.spec.job_type.to_string(),
-        state: job.state.to_string(),
-        fence: job.lease.as_ref().map_or(0, |lease| lease.fence.0),
+    let held = |held: &workers::HeldLease| HeldJob {
+        job_id: held.job.to_string(),
+        job_type: held.job_type.to_string(),
+        state: held.state.to_string(),
+        fence: held.fence.0,
     };
     let claiming = worker.claiming.as_deref();
     let about = claiming.map(|claiming| &claiming.about);

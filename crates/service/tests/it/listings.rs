@@ -3,14 +3,16 @@
 use tenure_core::command::{Cancel, Command};
 use tenure_core::id::JobId;
 use tenure_core::job::CancelMode;
+use tenure_core::limits::{PAGE_BYTES_MAX, PAYLOAD_BYTES_MAX};
 use tenure_core::query::{JobFilter, Page};
 use tenure_core::time::Timestamp;
 use tenure_service::Service;
 use tenure_service::caller::Caller;
+use tenure_service::listing;
 use tenure_service::search::{EXAMINED_MAX, Found, search};
 use tenure_store::MemoryStore;
 
-use crate::world::{claim, create, service};
+use crate::world::{claim, create, create_large, service};
 
 async fn an_empty_service() -> Service {
     service(MemoryStore::with_manual_clock(Timestamp(1_800_000_000_000)).into()).await
@@ -57,5 +59,33 @@ async fn held_jobs_are_found_by_their_state_however_many_others_there_are() {
     for as_query in [false, true] {
         let page = find(&service, held[0].state.as_str(), as_query, None).await;
         assert_eq!((&page.jobs, page.next), (&held, None));
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_large_leased_jobs_ends_after_a_number_of_bytes_and_has_a_cursor() {
+    let service = an_empty_service().await;
+    create_large(&service, 20, PAYLOAD_BYTES_MAX).await;
+    let mut held = Vec::new();
+    while held.len() < 20 {
+        held.extend(claim(&service, "w1", 20).await.iter().map(|job| job.id()));
+    }
+    held.sort_unstable();
+    held.reverse();
+    for phase in ["held", "active"] {
+        let filter = JobFilter { phase: Some(phase.into()), ..JobFilter::default() };
+        let (mut found, mut before) = (Vec::new(), None);
+        loop {
+            let page = Page { before, limit: 500 };
+            let (jobs, next) = listing::list(&service, &Caller::open(), filter.clone(), page).await.unwrap();
+            assert!(jobs.iter().map(|job| job.bytes()).sum::<usize>() <= PAGE_BYTES_MAX, "{}", jobs.len());
+            found.extend(jobs.iter().map(|job| job.id()));
+            before = next;
+            if before.is_none() {
+                break;
+            }
+        }
+        // The jobs have started, so they are active.
+        assert_eq!(found, if phase == "active" { held.clone() } else { Vec::new() }, "newest first");
     }
 }

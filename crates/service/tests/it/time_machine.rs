@@ -10,6 +10,7 @@ use tenure_service::Service;
 use tenure_service::time_machine::Past;
 use tenure_store::{MemoryStore, Store};
 
+use crate::watched_store::WatchedStore;
 use crate::world::{claim, create, service};
 
 /// A full minute.
@@ -118,6 +119,21 @@ async fn an_earlier_minute_has_the_jobs_that_were_counted_then() {
     let events = read(&late, minute(0)).await.events;
     read(&late, minute(3)).await;
     assert_eq!(read(&late, minute(0)).await.events, events);
+}
+
+#[tokio::test]
+async fn few_events_are_read_at_once_since_each_may_be_large() {
+    let store = WatchedStore::new(MemoryStore::with_manual_clock(START));
+    let service = service(store.clone().into()).await;
+    create(&service, 700).await;
+    store.events_max();
+    let before = minute(-2);
+    assert_eq!(read(&service, before).await.events, 700);
+    assert!((1..=50).contains(&store.events_max()), "backwards");
+    create(&service, 700).await;
+    store.events_max();
+    assert_eq!(read(&service, before).await.now[&StateName::from("queued")], 1400);
+    assert!((1..=50).contains(&store.events_max()), "new ones");
 }
 
 #[tokio::test]

@@ -32,6 +32,15 @@ pub(crate) async fn create(service: &Service, count: usize) {
     assert!(answers.iter().all(|answer| matches!(answer, Ok(Ok(_)))));
 }
 
+/// Creates jobs whose payloads have so many bytes.
+pub(crate) async fn create_large(service: &Service, count: usize, bytes: usize) {
+    let payload = Json::of(&"x".repeat(bytes - 2));
+    for _ in 0..count {
+        let answers = service.runtime().create_all([NewJob::new("work", payload.clone())]).await;
+        assert!(answers.iter().all(|answer| matches!(answer, Ok(Ok(_)))));
+    }
+}
+
 /// Claims and starts the oldest jobs for a worker.
 pub(crate) async fn claim(service: &Service, worker: &str, max: u32) -> Vec<Arc<Job>> {
     let (worker, filter) = (worker.into(), ClaimFilter::default());

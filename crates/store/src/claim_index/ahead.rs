@@ -31,16 +31,17 @@ impl ClaimIndex {
         now: Timestamp,
     ) -> usize {
         let own = self.rank(&entry.queue, (entry.priority, entry.run_at, entry.id), now);
-        let count = |subqueue: &Subqueue| {
-            let (queue, priority) = (&subqueue.key.queue, subqueue.key.priority);
-            let is_before = |job: &&(Timestamp, JobId)| self.rank(queue, (priority, job.0, job.1), now) < own;
-            // The jobs of a subqueue are in order.
-            subqueue.jobs.iter().take_while(is_before).count()
-        };
-        subqueues.map(count).sum()
+        // The jobs of a subqueue are in order.
+        subqueues
+            .map(|subqueue| subqueue.jobs.partition_point(|job| self.rank_in(subqueue, job, now) < own))
+            .sum()
     }
 
-    fn rank(
+    fn rank_in(&self, subqueue: &Subqueue, &(run_at, id): &(Timestamp, JobId), now: Timestamp) -> QueueRank {
+        self.rank(&subqueue.key.queue, (subqueue.key.priority, run_at, id), now)
+    }
+
+    pub(super) fn rank(
         &self,
         queue: &QueueName,
         (priority, run_at, id): (i32, Timestamp, JobId),

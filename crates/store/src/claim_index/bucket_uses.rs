@@ -66,6 +66,10 @@ impl BucketUses {
         self.buckets.get(id).copied().unwrap_or_default()
     }
 
+    pub(crate) fn contains(&self, id: &BucketId) -> bool {
+        self.buckets.contains_key(id)
+    }
+
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (&BucketId, &BucketUse)> {
         self.buckets.iter()
     }

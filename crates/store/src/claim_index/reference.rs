@@ -169,6 +169,30 @@ fn candidates_are_those_of_the_specification_in_its_order() {
     }
 }
 
+#[test]
+fn the_jobs_ahead_are_those_with_a_better_rank() {
+    for seed in 0..60 {
+        let mut draw = Draw(seed);
+        let state =
+            Arc::new(FlowState { declarations: Arc::new(declarations(&mut draw)), ..FlowState::default() });
+        let mut index = ClaimIndex::with_state(state);
+        let jobs: Vec<ReadyEntry> = (0..300).map(|number| entry(&mut draw, number)).collect();
+        jobs.iter().for_each(|job| index.insert(job));
+        let now = Timestamp(NOW.0 + draw.below(100) as i64);
+        index.promote(now, |id| jobs.iter().find(|job| job.id == id).cloned());
+        let rank = |job: &ReadyEntry| index.rank(&job.queue, (job.priority, job.run_at, job.id), now);
+        for job in jobs.iter().step_by(7) {
+            for demand in &job.flow.resources {
+                let bucket = demand.bucket();
+                let needs = |job: &&ReadyEntry| job.flow.resources.iter().any(|used| used.bucket() == bucket);
+                let ready = jobs.iter().filter(|job| job.run_at <= now).filter(needs);
+                let counted = ready.filter(|other| rank(other) < rank(job)).count();
+                assert_eq!(index.ahead_at(&bucket, job, now), counted, "seed {seed}, job {}", job.id);
+            }
+        }
+    }
+}
+
 fn embedding(number: u64, run_at: i64, key: &str) -> ReadyEntry {
     let batch = Some(BatchKey { key: Some(key.into()) });
     ReadyEntry {

@@ -1,5 +1,6 @@
 //! Reports about flow control for operators, from the unfinished jobs in memory.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::flow::{Blocked, BucketId, BucketUse, PauseScope, SequenceId};
@@ -15,71 +16,78 @@ use crate::{
 /// Holders that are named.
 const HOLDERS_MAX: usize = 10;
 
+/// A bucket, and what uses it.
+type UsedBucket<'a> = (&'a BucketId, BucketUse);
+
 impl Live {
     pub(crate) fn resources(&self, filter: &ResourceFilter, now: Timestamp) -> Vec<ResourceReport> {
         let state = self.flow_state();
-        let mut buckets: BTreeMap<&ResourceName, Vec<(BucketId, BucketUse)>> = BTreeMap::new();
-        for (id, bucket) in self.claims.uses.buckets() {
-            buckets.entry(&id.resource).or_default().push((id.clone(), *bucket));
-        }
-        // A pause puts a bucket in use that no job uses.
-        for scope in state.pauses.keys() {
-            if let PauseScope::Bucket(id) = scope {
-                let known = buckets.entry(&id.resource).or_default();
-                if !known.iter().any(|(known, _)| known == id) {
-                    known.push((id.clone(), BucketUse::default()));
-                }
-            }
-        }
         let wanted = |name: &&ResourceName| {
             filter.name.as_ref().is_none_or(|wanted| wanted == *name)
                 && filter.after.as_ref().is_none_or(|after| after < *name)
         };
         let names = state.declarations.resources.keys().filter(wanted).take(filter.limit);
-        names
-            .map(|name| self.resource(name, &buckets.remove(name).unwrap_or_default(), filter, now))
-            .collect()
+        let mut buckets: BTreeMap<&ResourceName, Vec<UsedBucket<'_>>> =
+            names.map(|name| (name, Vec::new())).collect();
+        for (id, used) in self.claims.uses.buckets() {
+            if let Some(known) = buckets.get_mut(&id.resource) {
+                known.push((id, *used));
+            }
+        }
+        // A pause puts a bucket in use that no job uses.
+        for scope in state.pauses.keys() {
+            if let PauseScope::Bucket(id) = scope
+                && let Some(known) = buckets.get_mut(&id.resource)
+                && !self.claims.uses.contains(id)
+            {
+                known.push((id, BucketUse::default()));
+            }
+        }
+        buckets.into_iter().map(|(name, buckets)| self.resource(name, buckets, filter, now)).collect()
     }
 
     fn resource(
         &self,
         name: &ResourceName,
-        buckets: &[(BucketId, BucketUse)],
+        mut buckets: Vec<UsedBucket<'_>>,
         filter: &ResourceFilter,
         now: Timestamp,
     ) -> ResourceReport {
         let state = self.flow_state();
         let limits = state.limits(name);
         let pause = |scope: &PauseScope| state.pauses.get(scope).filter(|pause| !pause.is_over(now)).cloned();
-        let report = |(id, bucket): &(BucketId, BucketUse)| BucketReport {
+        let running = buckets.iter().map(|(_, bucket)| bucket.running).sum();
+        buckets.retain(|(id, bucket)| {
+            let lacks = || limits.rate.is_some_and(|rate| bucket.level.tokens(&rate, now) < rate.burst);
+            bucket.running > 0 || bucket.unfinished > 0 || lacks() || state.pause(id, now).is_some()
+        });
+        let bucket_count = buckets.len();
+        if filter.sums_only {
+            buckets.clear();
+        }
+        if let Some(key) = &filter.key {
+            buckets.retain(|(id, _)| id.key.as_ref() == Some(key));
+        }
+        keep_first(&mut buckets, LISTED_BUCKETS_MAX, |(a, of_a), (b, of_b)| {
+            (of_b.running, of_b.unfinished, &a.key).cmp(&(of_a.running, of_a.unfinished, &b.key))
+        });
+        let report = |(id, bucket): (&BucketId, BucketUse)| BucketReport {
             key: id.key.clone(),
             running: bucket.running,
             waiting: bucket.unfinished,
             tokens: limits.rate.map(|rate| bucket.level.tokens(&rate, now)),
             paused: state.pause(id, now).cloned(),
         };
-        let is_in_use = |bucket: &BucketReport| {
-            let lacks =
-                limits.rate.is_some_and(|rate| bucket.tokens.is_some_and(|tokens| tokens < rate.burst));
-            bucket.running > 0 || bucket.waiting > 0 || lacks || bucket.paused.is_some()
-        };
-        let mut reports: Vec<BucketReport> = buckets.iter().map(report).filter(is_in_use).collect();
-        let bucket_count = reports.len();
-        if let Some(key) = &filter.key {
-            reports.retain(|bucket| bucket.key.as_ref() == Some(key));
-        }
-        reports.sort_by(|a, b| (b.running, b.waiting, &a.key).cmp(&(a.running, a.waiting, &b.key)));
-        reports.truncate(LISTED_BUCKETS_MAX);
         ResourceReport {
             name: name.clone(),
             key: state.declarations.resources.get(name).and_then(|resource| resource.key.clone()),
             limits,
             is_overridden: state.overrides.contains_key(name),
             paused: pause(&PauseScope::Resource(name.clone())),
-            running: buckets.iter().map(|(_, bucket)| bucket.running).sum(),
+            running,
             bucket_count,
             waits: self.claims.uses.waits(name),
-            buckets: reports,
+            buckets: buckets.into_iter().map(report).collect(),
         }
     }
 
@@ -186,5 +194,89 @@ impl Live {
             _ => false,
         };
         self.leased.iter().filter(uses).take(HOLDERS_MAX).copied().collect()
+    }
+}
+
+/// Sorts the rows and keeps the first of them, without sorting the others.
+fn keep_first<T>(rows: &mut Vec<T>, limit: usize, mut compare: impl FnMut(&T, &T) -> Ordering) {
+    if rows.len() > limit {
+        rows.select_nth_unstable_by(limit, &mut compare);
+        rows.truncate(limit);
+    }
+    rows.sort_unstable_by(compare);
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::flow::{Declarations, FlowRecord, Limits, Pause, Rate, Resource, TokenLevel};
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn bucket(resource: &str, number: u64) -> BucketId {
+        BucketId { resource: resource.into(), key: Some(format!("k{number}").into()) }
+    }
+
+    /// Of two resources, 300 buckets lack tokens and 200, of which 100 are the same, are paused.
+    fn with_pauses() -> Live {
+        let rate = Rate { count: 10, per: Millis(60_000), burst: 10 };
+        let limits = Limits { rate: Some(rate), ..Limits::default() };
+        let resource = Resource { key: Some("payload.k".to_owned()), limits };
+        let resources = [("one".into(), resource.clone()), ("two".into(), resource)].into();
+        let declared = Declarations { resources, ..Declarations::default() };
+        let mut records = vec![FlowRecord::Declarations(declared.into())];
+        let pause = Pause { until: None, by: "operator:ann".into(), at: NOW };
+        for name in ["one", "two"] {
+            let level = TokenLevel::default().take(&rate, 5, NOW);
+            records.extend((0..300).map(|n: u64| FlowRecord::Level(bucket(name, n), level, NOW)));
+            let scope = |n: u64| PauseScope::Bucket(bucket(name, n));
+            records.extend((200..400).map(|n| FlowRecord::Pause(scope(n), pause.clone())));
+        }
+        let mut live = Live::default();
+        live.open_flow(&records);
+        live
+    }
+
+    #[test]
+    fn buckets_that_are_used_or_paused_are_counted_once() {
+        let live = with_pauses();
+        let all = ResourceFilter { limit: 9, ..ResourceFilter::default() };
+        let found = live.resources(&all, NOW);
+        assert_eq!(found.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+        let mut keys: Vec<_> = (0..400).map(|n| bucket("one", n).key).collect();
+        keys.sort();
+        for report in &found {
+            assert_eq!((report.bucket_count, report.buckets.len()), (400, LISTED_BUCKETS_MAX));
+            let listed: Vec<_> = report.buckets.iter().map(|bucket| bucket.key.clone()).collect();
+            assert_eq!(listed, keys[..LISTED_BUCKETS_MAX], "equally busy ones by their keys");
+        }
+        for number in [0, 250, 399] {
+            let key = bucket("two", number).key;
+            let one = ResourceFilter { name: Some("two".into()), key: key.clone(), ..all.clone() };
+            let [report] = &live.resources(&one, NOW)[..] else { panic!("one resource is asked for") };
+            let [found] = &report.buckets[..] else { panic!("one bucket is asked for") };
+            assert_eq!((&found.key, found.paused.is_some()), (&key, number >= 200));
+        }
+        for report in live.resources(&ResourceFilter { sums_only: true, ..all }, NOW) {
+            assert_eq!((report.bucket_count, report.buckets), (400, vec![]));
+        }
+    }
+
+    #[test]
+    fn the_busiest_are_found_without_sorting_the_others() {
+        const ROWS: u64 = 50_000;
+        let mut rows: Vec<u64> = (0..ROWS).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).collect();
+        let mut sorted = rows.clone();
+        sorted.sort_unstable();
+        let mut comparisons = 0;
+        keep_first(&mut rows, 100, |a, b| {
+            comparisons += 1;
+            a.cmp(b)
+        });
+        assert_eq!(rows, sorted[..100]);
+        assert!(comparisons < 8 * ROWS, "{comparisons}: sorting needs about {}", 15 * ROWS);
+        keep_first(&mut rows, 100, u64::cmp);
+        assert_eq!(rows, sorted[..100]);
     }
 }

@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use super::connection::Connection;
 use super::error::StatementFault;
-use super::rows::get;
+use super::rows::{get, one};
 use super::statements::{COUNT_OUTAGE, HEARTBEAT, NOW};
 use crate::prelude::*;
 use crate::{Result, SILENCE_MS_MAX};
@@ -64,7 +64,7 @@ impl DatabaseClock {
 /// Reads the clock, after recording an outage that it shows.
 pub(super) async fn read(connection: &Connection, clock: &DatabaseClock) -> Result<Reading, StatementFault> {
     loop {
-        let reading = Reading::of(one(&connection.query_once(&NOW, &[]).await?)?)?;
+        let reading = Reading::of(one(&connection.query_once(&NOW, &[]).await?, &NOW)?)?;
         if !reading.is_outage() {
             return Ok(clock.seen(reading));
         }
@@ -91,9 +91,4 @@ pub(super) async fn write_heartbeat(
     }
     connection.query_once(&HEARTBEAT, &[&reading.at, &reading.wall]).await?;
     Ok(())
-}
-
-/// The single row of a result.
-pub(super) fn one(rows: &[Row]) -> Result<&Row> {
-    rows.first().ok_or_else(|| crate::codec::corrupt("clock", 1, "the row is not there"))
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::Node;
 use super::error::StatementFault;
-use super::rows::get;
+use super::rows::{get, one};
 use super::statements::{COMMIT_DONE, FENCE_COMMIT};
 
 /// Delay between two queries of the outcome.
@@ -79,6 +79,5 @@ async fn fence(node: &Node, id: Uuid) -> Result<bool, StatementFault> {
     connection.query_once(&FENCE_COMMIT, &[&id]).await?;
     let rows = connection.query_once(&COMMIT_DONE, &[&id]).await?;
     connection.release();
-    let row = rows.first().ok_or_else(|| crate::codec::corrupt("commits", id, "the row is not there"))?;
-    Ok(get(row, 0)?)
+    Ok(get(one(&rows, &COMMIT_DONE)?, 0)?)
 }

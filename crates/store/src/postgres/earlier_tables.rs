@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::error::StatementFault;
 use super::open::migrated;
-use super::rows::get;
+use super::rows::{get, one};
 use super::schema::SchemaName;
 use super::statements::TABLES_FOUND;
 use crate::tables::POSTGRES_MIGRATIONS;
@@ -42,7 +42,7 @@ const EARLIER: [(u32, &str); 25] = [
 /// second system in the same database.
 pub(super) async fn enter_schema(connection: &Connection, schema: &SchemaName) -> Result<(), StatementFault> {
     let rows = connection.query_long(&TABLES_FOUND, &[&schema.as_str()]).await?;
-    let row = super::clock::one(&rows)?;
+    let row = one(&rows, &TABLES_FOUND)?;
     let (exists, has_tables): (bool, bool) = (get(row, 0)?, get(row, 1)?);
     let earlier: Option<String> = get(row, 2)?;
     if !exists {

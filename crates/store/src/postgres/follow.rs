@@ -9,11 +9,11 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Node;
-use super::clock::{self, Reading, one};
+use super::clock::{self, Reading};
 use super::connection::{Connection, Params, Rows, Sent, Sql, answered};
 use super::error::StatementFault;
 use super::memory::{Followed, JobMemory};
-use super::rows::{decoded, get};
+use super::rows::{decoded, get, one};
 use super::statements::{
     FLOW_RECORDS, HAS_RECORD, LAST_RECORD, LOAD_REFERENCED, NOW_BATCH, OPEN, OPEN_READY, TAIL, TAIL_CHANGES,
 };
@@ -46,7 +46,7 @@ pub(super) struct Present {
 impl Present {
     /// A row of `now_batch`.
     pub(super) fn of(rows: &[Row]) -> Result<Self> {
-        let row = one(rows)?;
+        let row = one(rows, &NOW_BATCH)?;
         let paused: Vec<&str> = get(row, 4)?;
         let paused = paused.into_iter().map(Into::into).collect();
         Ok(Self {
@@ -91,7 +91,7 @@ pub(super) enum Progress {
 async fn is_known_here(connection: &Connection, followed: Followed) -> Result<bool, StatementFault> {
     let Some((position, job)) = followed.last else { return Ok(true) };
     let rows = connection.query(&HAS_RECORD, &[&position, &job.0]).await?;
-    Ok(get(one(&rows)?, 0)?)
+    Ok(get(one(&rows, &HAS_RECORD)?, 0)?)
 }
 
 /// Applies records to the memory, after reading the jobs of which it has only the indexes, in the same snapshot or under the same

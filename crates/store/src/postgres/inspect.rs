@@ -4,11 +4,10 @@ use std::borrow::Cow;
 
 use tokio_postgres::types::Type;
 
-use super::clock::one;
 use super::connection::{Connection, Sql};
 use super::error::StatementFault;
 use super::options::Options;
-use super::rows::get;
+use super::rows::{get, one};
 use super::statements::{MIGRATED, SETTINGS};
 use crate::inspect::{DatabaseSettings, Inspection, NodeRow, running};
 use crate::prelude::*;
@@ -32,14 +31,14 @@ pub async fn inspect_database(url: &str, schema: &str) -> Result<Inspection> {
 
 async fn inspect(connection: &Connection) -> Result<Inspection, StatementFault> {
     let begun = wall();
-    let now: i64 = get(one(&connection.query_once(&NOW_WALL, &[]).await?)?, 0)?;
+    let now: i64 = get(one(&connection.query_once(&NOW_WALL, &[]).await?, &NOW_WALL)?, 0)?;
     // The database read its clock between these two times of this machine.
     let clock_ahead_ms = if now > wall().0 { now - wall().0 } else { (now - begun.0).min(0) };
     let schema_known = POSTGRES_MIGRATIONS.last().map_or(0, |migration| migration.number);
     let capacity = connection.query_once(&CAPACITY, &[]).await?;
-    let database = Some(settings(connection, one(&capacity)?).await?);
+    let database = Some(settings(connection, one(&capacity, &CAPACITY)?).await?);
     let mut found = Inspection { schema: 0, schema_known, clock_ahead_ms, nodes: Vec::new(), database };
-    if get(one(&capacity)?, 5)? {
+    if get(one(&capacity, &CAPACITY)?, 5)? {
         for row in &connection.query_once(&MIGRATED, &[]).await? {
             found.schema = get::<i32>(row, 0)? as u32;
         }
@@ -55,7 +54,7 @@ async fn settings(
     capacity: &tokio_postgres::Row,
 ) -> Result<DatabaseSettings, StatementFault> {
     let rows = connection.query_once(&SETTINGS, &[]).await?;
-    let row = one(&rows)?;
+    let row = one(&rows, &SETTINGS)?;
     Ok(DatabaseSettings {
         version: get::<i32>(row, 0)? as u32,
         fsync: get(row, 1)?,

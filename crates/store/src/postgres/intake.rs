@@ -6,12 +6,11 @@ use std::time::Duration;
 use tenure_core::intake::IntakePlace;
 use tokio_postgres::Row;
 
-use super::clock::one;
 use super::connection::{Connection, Sql};
 use super::error::StatementFault;
 use super::pool::Pool;
 use super::read::rows_max;
-use super::rows::get;
+use super::rows::{get, one};
 use super::schema::SchemaName;
 use super::statements::{INTAKE_INSTALLED, INTAKE_PAGE};
 use crate::Result;
@@ -56,7 +55,7 @@ fn named(script: &str, schema: &SchemaName) -> String {
 pub(super) async fn install(connection: &Connection, schema: &SchemaName) -> Result<(), StatementFault> {
     let (producer, name) = (schema.producer(), schema.as_str());
     let rows = connection.query_long(&INTAKE_INSTALLED, &[&producer, &name]).await?;
-    let row = one(&rows)?;
+    let row = one(&rows, &INTAKE_INSTALLED)?;
     let (version, has_role): (Option<String>, bool) = (get(row, 0)?, get(row, 1)?);
     if version.as_deref() != Some(VERSION) {
         for part in INSTALL {
@@ -95,7 +94,7 @@ pub(super) async fn page(pool: &Pool, cursor: &IntakeCursor) -> Result<IntakePag
     let Sql { text, types } = &INTAKE_PAGE;
     let rows = connection.query_within(most, "begin", text, params, types).await?;
     connection.release();
-    let snapshot: &str = get(one(&rows)?, 0)?;
+    let snapshot: &str = get(one(&rows, &INTAKE_PAGE)?, 0)?;
     let snapshot = Snapshot::parse(snapshot).ok_or_else(|| corrupt("intake", snapshot, "not a snapshot"))?;
     if snapshot.end < cursor.settled.end {
         // Another server, which has not seen these transactions.

@@ -1,11 +1,10 @@
 //! Checks of the server's version and settings, and migrations, before the first batch.
 
-use super::clock::one;
 use super::connection::Connection;
 use super::earlier_tables;
 use super::error::StatementFault;
 use super::intake;
-use super::rows::get;
+use super::rows::{get, one};
 use super::schema::SchemaName;
 use super::statements::{INSERT_MIGRATION, LOCK_MIGRATIONS, MIGRATED, MIGRATIONS, NOW_FIRST, SETTINGS};
 use crate::StoreError;
@@ -18,7 +17,7 @@ pub(crate) const VERSION_MIN: i32 = 130_000;
 /// Refuses a server that could lose acknowledged work, or that is read-only.
 pub(super) async fn check(connection: &Connection) -> Result<(), StatementFault> {
     let rows = connection.query_once(&SETTINGS, &[]).await?;
-    let row = one(&rows)?;
+    let row = one(&rows, &SETTINGS)?;
     let version: i32 = get(row, 0)?;
     let is_off = |column| get::<&str>(row, column).map(|setting| setting == "off");
     let (standby, read_only) = (get::<bool>(row, 4)?, get::<&str>(row, 5)? == "on");

@@ -1,7 +1,7 @@
 //! Reads outside of batches, each in a read-only transaction that the server ends after a time limit.
 //!
 //! Reads of different cost use different connections, so that slow listings delay neither the clock nor heartbeats, keys and
-//! claims.
+//! claims, nor readers of the journal.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -31,25 +31,45 @@ const SCAN_MAX: Duration = Duration::from_mins(10);
 /// While one batch is in the database, the next is put together and the callers of the last are answered.
 const PREPARED_BATCHES: usize = 2;
 
+/// Connections of each pool.
+const LOOKUPS: u32 = 4;
+const LISTINGS: u32 = 4;
+const JOURNAL: u32 = 2;
+const INTAKE: u32 = 1;
+const SCANS: u32 = 2;
+/// Those of all pools for reads.
+pub(crate) const READ_CONNECTIONS_MAX: u32 = LOOKUPS + LISTINGS + JOURNAL + INTAKE + SCANS;
+
 /// Connections for reads, besides the one for batches.
 #[derive(Debug)]
 pub(super) struct ReadPools {
     /// For what every batch, claim or request may need: the clock, heartbeats, keys, outcomes of commits, rows by their keys.
     pub(super) lookups: Pool,
     listings: Pool,
+    /// For readers of the journal, which listings must not delay.
+    journal: Pool,
+    /// For the intake: its first page may take minutes.
+    intake: Pool,
     scans: Pool,
 }
 
 impl ReadPools {
     pub(super) fn new(pool: impl Fn(usize) -> Pool) -> Self {
-        Self { lookups: pool(4), listings: pool(4), scans: pool(2) }
+        let pool = |connections: u32| pool(connections as usize);
+        Self {
+            lookups: pool(LOOKUPS),
+            listings: pool(LISTINGS),
+            journal: pool(JOURNAL),
+            intake: pool(INTAKE),
+            scans: pool(SCANS),
+        }
     }
 }
 
 /// A node as a query uses it: with the connections for the query's cost.
 pub(super) struct Reader<'a> {
     pub(super) node: &'a Node,
-    pool: &'a Pool,
+    pub(super) pool: &'a Pool,
     most: Duration,
 }
 
@@ -70,16 +90,42 @@ impl<'a> Reader<'a> {
             | Query::Finished { .. }
             | Query::CompletedBetween { .. }
             | Query::History { .. }
+            | Query::Notes { .. }
             | Query::Logs { .. }
             | Query::Telemetry { .. }
+            | Query::LastTelemetry { .. }
+            | Query::Statistics { .. }
             | Query::Ledger { .. }
             | Query::LedgerBefore { .. }
             | Query::Accounts { .. }
             | Query::Audit { .. }
             | Query::AuditBefore { .. }
+            | Query::AuditWithoutJob { .. }
             | Query::Assets { .. }
-            | Query::AssetGarbage { .. } => (&pools.listings, READ_MAX),
-            _ => (&pools.lookups, READ_MAX),
+            | Query::AssetGarbage { .. }
+            | Query::Refusals { .. }
+            | Query::Workers { .. }
+            | Query::HasExpired { .. } => (&pools.listings, READ_MAX),
+            Query::Events { .. } => (&pools.journal, READ_MAX),
+            // Rows by their keys, small tables, and what is in memory.
+            Query::Job { .. }
+            | Query::Due { .. }
+            | Query::ReadyJobs { .. }
+            | Query::Resources { .. }
+            | Query::Sequences { .. }
+            | Query::Waits { .. }
+            | Query::JournalEnd { .. }
+            | Query::Account { .. }
+            | Query::Automations { .. }
+            | Query::DueAutomations { .. }
+            | Query::Nodes { .. }
+            | Query::Paused { .. }
+            | Query::Lifecycles { .. }
+            | Query::ApiKeys { .. }
+            | Query::Session { .. }
+            | Query::Asset { .. }
+            | Query::IntakeRecord { .. }
+            | Query::Worker { .. } => (&pools.lookups, READ_MAX),
         };
         Self { node, pool, most }
     }
@@ -143,7 +189,7 @@ impl Backend for Node {
     }
 
     fn intake(&self, cursor: IntakeCursor) -> BackendFuture<'_, Result<IntakePage>> {
-        Box::pin(async move { intake::page(&self.readers.lookups, &cursor).await })
+        Box::pin(async move { intake::page(&self.readers.intake, &cursor).await })
     }
 
     fn pending_request(&self, id: JobId) -> BackendFuture<'_, Result<Option<PendingRequest>>> {

@@ -13,6 +13,16 @@ pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T> 
     row.try_get(column).map_err(|error| corrupt("column", column, &super::error::text(&error)))
 }
 
+/// The only row of a statement's result.
+pub(super) fn one<'a>(rows: &'a [Row], sql: &Sql) -> Result<&'a Row> {
+    rows.first().ok_or_else(|| corrupt("result of", name(sql), "it has no row"))
+}
+
+/// The name of a statement: its text begins with it.
+fn name(sql: &Sql) -> &str {
+    sql.text.trim_start_matches("-- ").split(':').next().unwrap_or_default()
+}
+
 /// Passes each row to `each`.
 pub(super) fn for_each(
     rows: &[Row],
@@ -77,4 +87,18 @@ impl<'a, R: Copy> ColumnWriter<'a, R> for ColumnArrays<'a, R> {
 
 pub(super) fn borrowed<'b>(params: &'b [Param<'_>]) -> Vec<&'b (dyn ToSql + Sync)> {
     params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::statements::{COMMIT_DONE, NOW};
+    use super::*;
+
+    #[test]
+    fn a_result_without_a_row_names_its_statement() {
+        for (sql, name) in [(&NOW, "now"), (&COMMIT_DONE, "commit_done")] {
+            let error = one(&[], sql).unwrap_err().to_string();
+            assert_eq!(error, format!("result of {name} is corrupt: it has no row"));
+        }
+    }
 }

@@ -5,10 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::follow::{self, Present};
 use super::read::Reader;
-use super::rows::{decoded, get};
+use super::rows::{decoded, get, one};
 use super::statements::{COUNTS, OPEN_DEAD_LETTERS};
 use super::*;
 use crate::live::Live;
+use crate::pages::PageSize;
+
+/// Rows of jobs that are read at once: each may have some mebibytes.
+const PORTION_ROWS: usize = 50;
 
 /// Jobs by their ids, each with the job if it is in memory completely.
 type Found = Vec<(JobId, Option<Arc<Job>>)>;
@@ -32,7 +36,7 @@ impl Reader<'_> {
 
     pub(super) async fn gauges(&self) -> Result<Gauges> {
         let letters = self.ask(&OPEN_DEAD_LETTERS, &[]).await?;
-        let letters = clock::one(&letters)?;
+        let letters = one(&letters, &OPEN_DEAD_LETTERS)?;
         let (dead_letters, oldest) = (get::<i64>(letters, 0)? as u64, get::<Option<i64>>(letters, 1)?);
         let look = |live: &mut Live, present: &Present| {
             (live.counts(), live.oldest_ready(Timestamp(present.reading.at)))
@@ -41,8 +45,8 @@ impl Reader<'_> {
         Ok(Gauges { jobs, oldest_ready, dead_letters, oldest_dead_letter: oldest.map(Timestamp) })
     }
 
-    pub(super) async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>> {
-        let found = self.look(|live, _| live.waiting(limit)).await?;
+    pub(super) async fn waiting(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Arc<Job>>> {
+        let found = self.look(|live, _| live.waiting(after, limit)).await?;
         self.completed(found).await
     }
 
@@ -80,18 +84,29 @@ impl Reader<'_> {
         self.look(|live, present| live.waits(&job, Timestamp(present.reading.at))).await
     }
 
-    /// Reads the jobs of which only the indexes are in memory. One that was deleted meanwhile is left out.
+    /// The first jobs, as many as a page may have. Reads those of which only the indexes are in memory. One that was deleted meanwhile is
+    /// left out.
     async fn completed(&self, found: Found) -> Result<Vec<Arc<Job>>> {
         let known = |id: JobId| self.node.memory().as_ref().and_then(|memory| memory.get(id).cloned());
         let found: Found = found.into_iter().map(|(id, job)| (id, job.or_else(|| known(id)))).collect();
-        let missing: BTreeSet<JobId> =
-            found.iter().filter(|(_, job)| job.is_none()).map(|(id, _)| *id).collect();
-        let mut rows: BTreeMap<JobId, Arc<Job>> = BTreeMap::new();
-        if !missing.is_empty() {
-            let mut connection = self.node.readers.lookups.get().await?;
-            rows = follow::jobs(&connection, &missing).await?;
-            connection.release();
+        let (mut size, mut jobs) = (PageSize::new(found.len()), Vec::new());
+        for portion in found.chunks(PORTION_ROWS) {
+            let missing: BTreeSet<JobId> =
+                portion.iter().filter(|(_, job)| job.is_none()).map(|(id, _)| *id).collect();
+            let mut rows: BTreeMap<JobId, Arc<Job>> = BTreeMap::new();
+            if !missing.is_empty() {
+                let mut connection = self.pool.get().await?;
+                rows = follow::jobs(&connection, &missing).await?;
+                connection.release();
+            }
+            for (id, job) in portion {
+                let Some(job) = job.clone().or_else(|| rows.remove(id)) else { continue };
+                if !size.take(job.bytes()) {
+                    return Ok(jobs);
+                }
+                jobs.push(job);
+            }
         }
-        Ok(found.into_iter().filter_map(|(id, job)| job.or_else(|| rows.remove(&id))).collect())
+        Ok(jobs)
     }
 }

@@ -9,14 +9,13 @@ use std::sync::Arc;
 use tenure_core::flow::FlowRecord;
 use tenure_core::working_set::JobChanges;
 
-use super::clock::one;
 use super::commits::Mark;
 use super::connection::{Connection, Rows, Sql, answered};
 use super::error::StatementFault;
 use super::job_change::job_change_columns;
 use super::load::Loaded;
 use super::memory::Saving;
-use super::rows::{ColumnArrays, Param, Request, borrowed, get};
+use super::rows::{ColumnArrays, Param, Request, borrowed, get, one};
 use super::statements::*;
 use crate::Result;
 use crate::codec::{event_columns, spec_columns, state_columns, text};
@@ -41,7 +40,7 @@ pub(super) async fn commit(
     let last = writes.changes(set, loaded)?;
     writes.push(&END_POSITION, Vec::new());
     let end = writes.send(connection, "commit").await?;
-    let end = get(one(&end)?, 0)?;
+    let end = get(one(&end, &END_POSITION)?, 0)?;
     Ok(last.map(|job| (end, job)))
 }
 

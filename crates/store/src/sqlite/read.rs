@@ -8,6 +8,7 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 use super::*;
 use crate::codec::Interner;
 use crate::list::Bound;
+use crate::pages::PageSize;
 use crate::query::queries;
 use crate::reads::{Database, Dialect, FromRows, answer_query, read_by};
 use crate::row::RowReader;
@@ -156,8 +157,8 @@ impl SqliteStore {
         Ok(Gauges { jobs, oldest_ready, dead_letters, oldest_dead_letter })
     }
 
-    async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>> {
-        let found = self.look(|live| live.waiting(limit)).await?;
+    async fn waiting(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Arc<Job>>> {
+        let found = self.look(|live| live.waiting(after, limit)).await?;
         self.completed(found).await
     }
 
@@ -171,18 +172,28 @@ impl SqliteStore {
         self.completed(found).await
     }
 
-    /// Reads the jobs that are not in memory. One that was deleted meanwhile is left out.
+    /// The first jobs, as many as a page may have. Reads those that are not in memory. One that was deleted meanwhile is left
+    /// out.
     async fn completed(&self, found: Vec<(JobId, Option<Arc<Job>>)>) -> Result<Vec<Arc<Job>>> {
+        let mut size = PageSize::new(found.len());
         if found.iter().all(|(_, job)| job.is_some()) {
-            return Ok(found.into_iter().filter_map(|(_, job)| job).collect());
+            let jobs = found.into_iter().filter_map(|(_, job)| job);
+            return Ok(jobs.take_while(|job| size.take(job.bytes())).collect());
         }
         self.on_reader(move |connection| {
-            let mut names = Interner::default();
-            let read = found.into_iter().filter_map(|(id, job)| match job {
-                Some(job) => Some(Ok(job)),
-                None => load::job(connection, id, &mut names).transpose(),
-            });
-            read.collect()
+            let (mut names, mut jobs) = (Interner::default(), Vec::new());
+            for (id, job) in found {
+                let read = match job {
+                    Some(job) => Some(job),
+                    None => load::job(connection, id, &mut names)?,
+                };
+                let Some(job) = read else { continue };
+                if !size.take(job.bytes()) {
+                    break;
+                }
+                jobs.push(job);
+            }
+            Ok(jobs)
         })
         .await
     }

@@ -183,6 +183,14 @@ pub(crate) fn dismiss(job: JobId) -> CommandEnvelope {
     by("operator:ann", Command::DismissDeadLetter { job, reason: "seen".to_owned() })
 }
 
+/// A job as `finished` reads it: without payload, result, checkpoint, error and amendments.
+pub(crate) fn without_texts(job: &Job) -> Arc<Job> {
+    let mut job = job.clone();
+    Arc::make_mut(&mut job.spec).payload = Json::null();
+    (job.output.result, job.output.checkpoint, job.output.error, job.amended) = (None, None, None, None);
+    Arc::new(job)
+}
+
 /// Submits one batch.
 pub(crate) async fn try_submit(
     store: &Store,

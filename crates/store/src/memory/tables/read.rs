@@ -3,16 +3,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tenure_core::job::Output;
+use tenure_core::json::Json;
 use tenure_core::limits::PAGE_BYTES_MAX;
 
 use super::Tables;
 use crate::memory::expiry::Expiring as _;
+use crate::pages::PageSize;
 use crate::prelude::*;
 use crate::*;
 
 /// Rows with their numbers, from 1.
 fn numbered<T>(rows: &[T]) -> impl DoubleEndedIterator<Item = (u64, &T)> {
     rows.iter().enumerate().map(|(index, row)| (index as u64 + 1, row))
+}
+
+/// The first jobs, as many as a page may have.
+fn fitting(found: Vec<(JobId, Option<Arc<Job>>)>) -> Vec<Arc<Job>> {
+    let mut size = PageSize::new(found.len());
+    found.into_iter().filter_map(|(_, job)| job).take_while(|job| size.take(job.bytes())).collect()
+}
+
+/// A job without what may be large.
+fn without_texts(job: &Job) -> Arc<Job> {
+    let spec = Spec { payload: Json::null(), ..Spec::clone(&job.spec) };
+    let output = Output {
+        progress: job.output.progress.clone(),
+        log_count: job.output.log_count,
+        ..Output::default()
+    };
+    Arc::new(Job { spec: Arc::new(spec), output, amended: None, ..job.clone() })
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "the reads of a store take owned values")]
@@ -131,8 +151,8 @@ impl Tables {
         }
     }
 
-    pub(in crate::memory) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
-        self.live.waiting(limit).into_iter().filter_map(|(_, job)| job).collect()
+    pub(in crate::memory) fn waiting(&self, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
+        fitting(self.live.waiting(after, limit))
     }
 
     pub(in crate::memory) fn leased(
@@ -141,7 +161,7 @@ impl Tables {
         after: Option<JobId>,
         limit: usize,
     ) -> Vec<Arc<Job>> {
-        self.live.leased(worker.as_ref(), after, limit).into_iter().filter_map(|(_, job)| job).collect()
+        fitting(self.live.leased(worker.as_ref(), after, limit))
     }
 
     pub(in crate::memory) fn due(&mut self, limit: usize) -> DueJobs {
@@ -174,7 +194,7 @@ impl Tables {
         let late = self.finished.values();
         let late = late.filter_map(|job| Some((job.times.completed_at.filter(|at| since <= *at)?, job.id())));
         let late: BTreeSet<_> = late.collect();
-        late.into_iter().rev().take(limit).map(|(_, id)| Arc::clone(&self.finished[&id])).collect()
+        late.into_iter().rev().take(limit).map(|(_, id)| without_texts(&self.finished[&id])).collect()
     }
 
     pub(in crate::memory) fn api_keys(&self) -> Vec<ApiKey> {
@@ -323,6 +343,12 @@ impl Tables {
 
     pub(in crate::memory) fn audit_before(&self, before: u64, limit: usize) -> Vec<(u64, AuditLine)> {
         let earlier = numbered(&self.audit).filter(|(row, _)| *row < before).rev();
+        earlier.take(limit).map(|(row, line)| (row, line.clone())).collect()
+    }
+
+    pub(in crate::memory) fn audit_without_job(&self, before: u64, limit: usize) -> Vec<(u64, AuditLine)> {
+        let earlier =
+            numbered(&self.audit).filter(|(row, line)| *row < before && line.job_id.is_none()).rev();
         earlier.take(limit).map(|(row, line)| (row, line.clone())).collect()
     }
 

@@ -1,8 +1,9 @@
 //! The journal: every event once, in the same order for all readers.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use tenure_core::event::Event;
+use tenure_core::event::{Event, Facts};
 use tenure_core::limits::PAGE_BYTES_MAX;
 use tenure_store::JournalEntry;
 
@@ -44,6 +45,39 @@ pub(crate) async fn the_journal_is_read_in_pages(stores: TestStores) {
     assert_eq!(line.user_id.as_deref(), Some("ann"));
     assert_eq!((&line.correlation_id, &line.trace_id), (&job.spec.correlation_id(), &job.spec.trace_id()));
     assert_eq!(store.events(whole[10].position, 5).await.unwrap(), []);
+}
+
+pub(crate) async fn an_outline_of_the_journal_has_its_events_without_large_facts(stores: TestStores) {
+    let store = &stores.store;
+    created(store, (0..60).map(|_| a_job("distributed")).collect()).await;
+    let held = take(store, "w1", any(), 60).await;
+    let result = Json::of(&"x".repeat(10_000));
+    let succeed =
+        |job: &Arc<Job>| report(&hold(job), Verb::Succeed { result: Some(result.clone()), error: None });
+    submit(store, held.iter().map(succeed).collect()).await;
+    let whole = stores.other.events(Position(0), 1000).await.unwrap();
+    assert!(whole.len() >= 180, "more than is read at once");
+    let (first, last) = (whole[0].position, whole[whole.len() - 1].position);
+    for (after, upto) in [
+        (Position(0), Position(u64::MAX >> 1)),
+        (Position(0), last),
+        (first, whole[70].position),
+        (whole[49].position, whole[99].position),
+        (whole[9].position, whole[9].position),
+        (last, Position(last.0 + 100)),
+    ] {
+        let outline = stores.other.journal_outline(after, upto).await.unwrap();
+        let expected = whole.iter().filter(|entry| after < entry.position && entry.position <= upto);
+        let expected: Vec<_> = expected
+            .cloned()
+            .map(|mut entry| {
+                entry.event.facts = Facts::entering(entry.event.facts.phase());
+                entry
+            })
+            .collect();
+        assert_eq!(outline, expected, "{after:?} to {upto:?}");
+        assert!(outline.iter().all(|entry| entry.event.bytes() < 1000));
+    }
 }
 
 /// Many tasks commit at once on both nodes while a follower reads from its cursor.

@@ -93,6 +93,14 @@ pub(crate) async fn the_audit_log_is_read_in_pages(stores: TestStores) {
     let newest_first: Vec<_> = trail.iter().rev().cloned().collect();
     assert_eq!(store.audit_before(u64::MAX, 10).await.unwrap(), newest_first);
     assert_eq!(store.audit_before(trail[2].0, 1).await.unwrap(), trail[1..2]);
+    let job = created_one(store, a_job("distributed")).await;
+    one(store, dead_letter(job.id(), ReasonCode::Timeout)).await.unwrap();
+    one(store, pause_queue("q", true)).await.unwrap();
+    let trail = stores.other.audit(0, 10).await.unwrap();
+    assert_eq!(trail.iter().filter(|(_, line)| line.job_id.is_some()).count(), 2);
+    let others: Vec<_> = trail.iter().rev().filter(|(_, line)| line.job_id.is_none()).cloned().collect();
+    assert_eq!(stores.other.audit_without_job(u64::MAX, 10).await.unwrap(), others);
+    assert_eq!(stores.other.audit_without_job(others[0].0, 2).await.unwrap(), others[1..3]);
 }
 
 pub(crate) async fn a_lifecycle_version_is_registered_once(stores: TestStores) {

@@ -147,17 +147,71 @@ pub(crate) async fn all_leases_are_read_in_pages(stores: TestStores) {
     }
 }
 
+/// Bytes of the largest job.
+fn largest(jobs: &[Arc<Job>]) -> usize {
+    jobs.iter().map(|job| job.bytes()).max().unwrap_or_default()
+}
+
+/// Each job has a payload of a mebibyte.
+pub(crate) async fn pages_of_large_jobs_are_limited_in_bytes(stores: TestStores) {
+    let store = &stores.store;
+    let payload = Json::of(&"x".repeat(limits::PAYLOAD_BYTES_MAX - 2));
+    for job_type in ["distributed", "distributed", "image", "image", "image", "image"] {
+        let large = |_| Create { payload: payload.clone(), ..a_job(job_type) };
+        created(store, (0..5).map(large).collect()).await;
+    }
+    let mut held = Vec::new();
+    while held.len() < 30 {
+        held.extend(take(store, "w1", any(), 30).await);
+    }
+    let mut pages = LeasePages::all(&stores.other);
+    let mut leased = Vec::new();
+    while let Some(page) = pages.next().await.unwrap() {
+        assert!(
+            page.iter().map(|job| job.bytes()).sum::<usize>() <= limits::PAGE_BYTES_MAX,
+            "{}",
+            page.len()
+        );
+        assert!(largest(&page) > limits::PAYLOAD_BYTES_MAX, "a leased job is read whole");
+        leased.extend(page.into_iter().map(|job| job.id()));
+    }
+    let mut ids: Vec<_> = held.iter().map(|job| job.id()).collect();
+    ids.sort_unstable();
+    assert_eq!(leased, ids);
+    let (ends, failures): (Vec<_>, Vec<_>) =
+        held.into_iter().partition(|job| job.spec.job_type.as_str() == "distributed");
+    submit(store, failures.iter().map(|job| fail(&hold(job), Class::Transient)).collect()).await;
+    let next = async |last: Option<&Arc<Job>>| {
+        let page = stores.other.waiting(last.map(|job| job.id()), 500).await?;
+        assert!(page.iter().map(|job| job.bytes()).sum::<usize>() <= limits::PAGE_BYTES_MAX);
+        Ok(page)
+    };
+    assert_eq!(all_pages(500, next).await.len(), failures.len());
+    let succeeded =
+        |job: &Arc<Job>| report(&hold(job), Verb::Succeed { result: Some(payload.clone()), error: None });
+    for ends in ends.chunks(5) {
+        let answers = submit(store, ends.iter().map(succeeded).collect()).await;
+        assert!(answers.into_iter().map(job_of).all(|job| job.phase.is_final()));
+    }
+    let finished = stores.other.finished(Timestamp(0), 1000).await.unwrap();
+    assert_eq!(finished.len(), ends.len());
+    assert!(largest(&finished) < 1000, "a finished job is read without its texts");
+    let whole = stores.other.job(ends[0].id()).await.unwrap().unwrap();
+    assert!(whole.bytes() > 2 * limits::PAYLOAD_BYTES_MAX);
+}
+
 pub(crate) async fn waiting_jobs_are_listed(stores: TestStores) {
-    assert_eq!(stores.store.waiting(9).await.unwrap(), []);
+    assert_eq!(stores.store.waiting(None, 9).await.unwrap(), []);
     created(&stores.store, vec![a_job("image"), a_job("image"), a_job("image")]).await;
     let held = take(&stores.store, "w1", any(), 2).await;
     submit(&stores.store, held.iter().map(|job| fail(&hold(job), Class::Transient)).collect()).await;
     let all = all_jobs(&stores.store).await.into_iter().filter(|job| job.phase == Phase::Waiting);
     let expected: BTreeMap<JobId, _> = all.map(|job| (job.id(), job)).collect();
     assert_eq!(expected.len(), 2);
-    let waiting = stores.other.waiting(9).await.unwrap();
+    let waiting = stores.other.waiting(None, 9).await.unwrap();
     assert_eq!(waiting.into_iter().map(|job| (job.id(), job)).collect::<BTreeMap<_, _>>(), expected);
-    assert_eq!(stores.other.waiting(1).await.unwrap().len(), 1);
+    let next = async |last: Option<&Arc<Job>>| stores.other.waiting(last.map(|job| job.id()), 1).await;
+    assert!(all_pages(1, next).await.iter().eq(expected.values()), "in id order");
 }
 
 pub(crate) async fn finished_jobs_are_listed_newest_first(stores: TestStores) {
@@ -175,6 +229,7 @@ pub(crate) async fn finished_jobs_are_listed_newest_first(stores: TestStores) {
     }
     created_one(store, a_job("brief")).await;
     ended.reverse();
+    let ended: Vec<_> = ended.iter().map(|job| without_texts(job)).collect();
     let finished = async |since: Timestamp, limit| stores.other.finished(since, limit).await.unwrap();
     assert_eq!(finished(Timestamp(0), 99).await, ended);
     assert_eq!(finished(Timestamp(0), 3).await, ended[..3]);

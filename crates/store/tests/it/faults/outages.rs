@@ -27,6 +27,19 @@ async fn a_node_finds_the_outcome_of_its_commits_after_a_long_outage() {
     assert_kept(&node, &acknowledged).await;
 }
 
+/// Statements that wait for a lock.
+const WAITING: &str =
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+
+/// Each of these needs a connection.
+async fn assert_works(node: &Store) {
+    let job = created_one(node, a_job("so1")).await;
+    node.heartbeat().await.unwrap();
+    node.now().await.unwrap();
+    assert_eq!(node.api_keys().await.unwrap(), []);
+    assert_eq!(node.job(job.id()).await.unwrap().unwrap().id(), job.id());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_listings_delay_no_batch_no_heartbeat_and_no_key() {
     let url = stores::a_database().await;
@@ -40,22 +53,83 @@ async fn slow_listings_delay_no_batch_no_heartbeat_and_no_key() {
             tokio::spawn(async move { node.dead_letters(DeadLetterFilter::default(), page).await })
         })
         .collect();
-    let waiting =
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    until("the listings wait", async || (ask(&url, waiting).await.len() >= 4).then_some(())).await;
-    // Each of these needs a connection while all listings still wait.
-    let job = created_one(&node, a_job("so1")).await;
-    node.heartbeat().await.unwrap();
-    node.now().await.unwrap();
-    assert_eq!(node.api_keys().await.unwrap(), []);
-    assert_eq!(node.job(job.id()).await.unwrap().unwrap().id(), job.id());
-    assert!(!ask(&url, waiting).await.is_empty(), "the listings still wait");
+    until("the listings wait", async || (ask(&url, WAITING).await.len() >= 4).then_some(())).await;
+    assert_works(&node).await;
+    assert!(!ask(&url, WAITING).await.is_empty(), "the listings still wait");
     // The database ends them.
     for listing in listings {
         let listed = listing.await.unwrap();
         assert!(matches!(&listed, Err(StoreError::Unavailable(_))), "{listed:?}");
     }
-    assert_eq!(ask(&url, waiting).await.len(), 0);
+    assert_eq!(ask(&url, WAITING).await.len(), 0);
+    drop(blocking);
+    driver.await.unwrap().ok();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_reads_of_refusals_and_telemetry_delay_no_batch_no_heartbeat_and_no_follower() {
+    let url = stores::a_database().await;
+    let node = connect(&url).await;
+    for table in ["intake_records", "telemetry", "statistics", "workers"] {
+        let (blocking, driver) = stores::client(&url).await;
+        blocking.batch_execute(&format!("begin; lock table {table} in access exclusive mode")).await.unwrap();
+        let reads: Vec<_> = (0..8)
+            .map(|_| {
+                let node = node.clone();
+                tokio::spawn(async move {
+                    match table {
+                        "intake_records" => node.refusals(None, None, 9).await.map(drop),
+                        "telemetry" => node.last_telemetry(an_id(), 9).await.map(drop),
+                        "statistics" => {
+                            let series = tenure_core::statistics::Series::All;
+                            let resolution = tenure_core::statistics::Resolution::Minute;
+                            node.statistics(resolution, series, Timestamp(0), Timestamp(1)).await.map(drop)
+                        }
+                        _ => node.workers().await.map(drop),
+                    }
+                })
+            })
+            .collect();
+        until("the reads wait", async || (ask(&url, WAITING).await.len() >= 4).then_some(())).await;
+        assert_works(&node).await;
+        // The statement of the journal also reads the records of the intake.
+        if table != "intake_records" {
+            assert!(!node.events(Position(0), 9).await.unwrap().is_empty());
+        }
+        assert!(!ask(&url, WAITING).await.is_empty(), "the reads still wait");
+        blocking.batch_execute("rollback").await.unwrap();
+        for read in reads {
+            read.await.unwrap().ok();
+        }
+        drop(blocking);
+        driver.await.unwrap().ok();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_reads_of_the_journal_and_the_intake_delay_no_batch_no_heartbeat_and_no_key() {
+    let url = stores::a_database().await;
+    let node = connect(&url).await;
+    let (blocking, driver) = stores::client(&url).await;
+    // The reads of the journal need this table, and the intake the other one.
+    blocking
+        .batch_execute("begin; lock table intake_records, intake in access exclusive mode")
+        .await
+        .unwrap();
+    let mut reads = Vec::new();
+    for _ in 0..4 {
+        let (follower, intake) = (node.clone(), node.clone());
+        reads.push(tokio::spawn(async move { follower.events(Position(0), 9).await.map(drop) }));
+        reads.push(tokio::spawn(async move { intake.intake(Default::default()).await.map(drop) }));
+    }
+    until("the reads wait", async || (ask(&url, WAITING).await.len() >= 3).then_some(())).await;
+    assert_works(&node).await;
+    assert_eq!(node.list(JobFilter::default(), Page { before: None, limit: 9 }).await.unwrap().len(), 1);
+    assert!(!ask(&url, WAITING).await.is_empty(), "the reads still wait");
+    blocking.batch_execute("rollback").await.unwrap();
+    for read in reads {
+        read.await.unwrap().ok();
+    }
     drop(blocking);
     driver.await.unwrap().ok();
 }

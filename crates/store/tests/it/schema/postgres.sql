@@ -246,6 +246,7 @@
 -- CREATE INDEX assets_job ON assets USING btree (job_id, id)
 -- CREATE UNIQUE INDEX assets_pkey ON assets USING btree (id)
 -- CREATE UNIQUE INDEX audit_pkey ON audit USING btree (id)
+-- CREATE INDEX audit_without_job ON audit USING btree (id) WHERE (job_id IS NULL)
 -- CREATE UNIQUE INDEX clock_pkey ON clock USING btree (id)
 -- CREATE UNIQUE INDEX commits_pkey ON commits USING btree (id)
 -- CREATE INDEX dead_letters_open ON dead_letters USING btree (created_at) WHERE (NOT dismissed)

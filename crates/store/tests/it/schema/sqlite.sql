@@ -244,6 +244,8 @@ CREATE INDEX asset_garbage_due_at on asset_garbage (due_at, storage_path);
 
 CREATE INDEX assets_job on assets (job_id, id);
 
+CREATE INDEX audit_without_job on audit (id) where job_id is null;
+
 CREATE INDEX dead_letters_open on dead_letters (created_at) where dismissed = 0;
 
 CREATE UNIQUE INDEX events_job on events (job_id, seq);
