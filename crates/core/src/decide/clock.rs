@@ -91,7 +91,7 @@ pub(crate) fn due(job: &Job) -> TransitionRequest {
     TransitionRequest { cause, ..TransitionRequest::new(Trigger::Due, Actor::clock().into()) }
 }
 
-/// The codes of timeouts in states that nobody holds.
+/// The codes of timeouts in states without a lease.
 pub(crate) const WAIT_CODES: [&str; 2] = ["QUEUE_TIMEOUT", "WAIT_TIMEOUT"];
 
 fn timeout_error(phase: Phase) -> JobError {

@@ -134,7 +134,7 @@ fn compensate(
     }
     let own_type = context.catalog.job_type(job.spec.job_type.as_str());
     let Some(with) = own_type.and_then(|own| own.compensate_with.clone()) else { return Ok(()) };
-    // The type that the catch-all type names may be of the catch-all type itself: its failures would go on for ever.
+    // The type that the catch-all type names may be of the catch-all type itself: each failure would make another job.
     if job.spec.links.compensates.is_some() && with == job.spec.job_type {
         return Ok(());
     }

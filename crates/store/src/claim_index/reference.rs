@@ -261,7 +261,7 @@ fn an_incomplete_group_is_offered_to_a_smaller_claim() {
     index.promote(Timestamp(10), |id| jobs.iter().find(|job| job.id == id).cloned());
     let wanted = Wanted { places: Places::Admitted(&|_| true), claims: &[9, 2], now: Timestamp(10) };
     assert_eq!(index.search(&wanted).len(), 2);
-    assert_eq!(index.claimable(|_| Some(9), 5, Timestamp(10)), [], "nobody is woken for it");
+    assert_eq!(index.claimable(|_| Some(9), 5, Timestamp(10)), [], "no claim is woken for it");
     assert_eq!(index.claimable(|_| Some(2), 5, Timestamp(10)), [(("q".into(), "embed".into()), 2)]);
 }
 
