@@ -102,7 +102,8 @@ impl WorkerRegistry {
         if count < WORKER_NAMES_MAX {
             return Ok(());
         }
-        let detail = format!("a credential has at most {WORKER_NAMES_MAX} names of workers in a day; use fewer");
+        let detail =
+            format!("a credential has at most {WORKER_NAMES_MAX} names of workers in a day; use fewer");
         Err(Problem::new(ProblemCode::RateLimited, detail).retry_after(ROOM_AFTER_SECONDS))
     }
 

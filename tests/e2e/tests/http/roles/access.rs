@@ -218,7 +218,8 @@ async fn reports_and_redrives(fixture: &Fixture) {
 /// Only callers with a right to the whole system erase users.
 async fn erasures(fixture: &Fixture) {
     let call = CallId::EraseUser.call();
-    for caller in fixture.callers.iter().filter(|caller| !call.access.allows(|right| caller.has_right(right))) {
+    for caller in fixture.callers.iter().filter(|caller| !call.access.allows(|right| caller.has_right(right)))
+    {
         for (user, node) in ["u1", "u2"].into_iter().zip(&fixture.nodes) {
             let key = caller.key.as_deref().unwrap_or("nothing");
             let reply = node.post_as(key, &call.path_of(&[user]), &json!({ "reason": "x" })).await;
