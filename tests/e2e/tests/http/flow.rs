@@ -143,9 +143,8 @@ fn another_users_job_is_not_changed_by_a_caller_that_may_only_read_it() {
                 json!({ "state": first["state"], "/payload/n": 1, "seq": 1 }),
             );
         }
-        let own =
-            server.post_as(&reader, "/api/jobs", &json!({ "type": "replaced", "payload": { "k": "b" } }));
-        let own = own.await.expect(202);
+        let older = json!({ "type": "replaced", "payload": { "k": "b" } });
+        let own = server.post_as(&reader, "/api/jobs", &older).await.expect(202);
         let newer = json!({ "type": "replaced", "payload": { "k": "b", "n": 2 } });
         assert_eq!(server.post_as(&reader, "/api/jobs", &newer).await.expect(200)["id"], own["id"]);
         let foreign = server.create(merged(job("returned", 1), &json!({ "user_id": "u2" }))).await;
