@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -12,6 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from tenure import Cancelled, Job, Partial, Permanent, Reject, Release, Transient, Worker
+from tenure._held_job import HeldJob
 from tenure._payload import convert
 from tests.conftest import DEADLINE, until
 
@@ -219,6 +222,31 @@ def test_output_is_sent_in_order_before_the_result(client, finish):
     steps = [event.payload["progress"] for event in client.history(job.id, telemetry=True) if "prog" in event.type]
     assert steps == sorted(steps)
     assert steps[-1] == pytest.approx(499 / 5)
+
+
+@pytest.mark.parametrize("number", [Decimal("12.5"), Fraction(25, 2), "12.5"])
+def test_progress_may_be_any_number(client, finish, number):
+    job = finish(lambda job: job.progress(number))
+    steps = [event.payload["progress"] for event in client.history(job.id, telemetry=True) if "prog" in event.type]
+    assert steps == [12.5]
+
+
+def test_progress_that_is_no_number_fails_the_attempt(finish):
+    job = finish(lambda job: job.progress("half"), max_attempts=1)
+    assert (job.state, job.error.code) == ("dead_lettered", "ValueError")
+
+
+def test_output_that_cannot_be_sent_does_not_keep_the_result(finish, monkeypatch, caplog):
+    async def broken(self: HeldJob, members: Any) -> None:
+        raise RuntimeError("not sent")
+
+    def talk(job: Job[Any]) -> str:
+        job.progress(1)
+        return "done"
+
+    monkeypatch.setattr(HeldJob, "_send_progress", broken)
+    assert finish(talk).result == "done"
+    assert "output dropped" in caplog.text
 
 
 def test_a_line_that_is_too_long_is_split(client, finish):

@@ -86,7 +86,8 @@ class HeldJob:
         self._final_report: Outgoing | None = None
 
     def progress(self, percent: float, message: str | None) -> None:
-        members: dict[str, Any] = {"progress": min(100, max(0, percent))}
+        # Decimals and numbers of numpy cannot be written as JSON.
+        members: dict[str, Any] = {"progress": min(100.0, max(0.0, float(percent)))}
         if message:
             members["message"] = truncate(message, MESSAGE_BYTES_MAX)
 
@@ -153,10 +154,14 @@ class HeldJob:
                     self._is_sending = False
                     report = self._final_report
                     break
-            if progress is not None:
-                await self._send_progress(progress)
-            if lines:
-                await self._append(lines)
+            try:
+                if progress is not None:
+                    await self._send_progress(progress)
+                if lines:
+                    await self._append(lines)
+            except Exception:
+                # Without this task the final report would never be sent.
+                log.exception("output dropped: job=%s lines=%d", self.record.id, len(lines))
         if report is not None:
             self._send_final(report)
 
