@@ -254,6 +254,22 @@ def test_a_line_that_is_too_long_is_split(client, finish):
     assert [len(line.text.encode()) for line in client.logs(job.id)] == [65_536, 14_464]
 
 
+def test_a_full_queue_is_sent_in_appends_that_the_server_accepts():
+    held = HeldJob(None, 1, None)  # type: ignore[arg-type]
+    held._is_sending = True
+    for n in range(10_007):
+        held.log("stdout", "info", f"line {n}")
+    appends = [held._take_lines() for _ in range(3)]
+    assert [len(lines) for lines in appends] == [5000, 5001, 0]
+    assert appends[1][-1]["text"] == "7 lines were dropped: the queue was full"
+
+
+@pytest.mark.parametrize("name", ["", "x" * 256, "ü" * 128, "a\0b"])
+def test_a_line_with_a_name_that_the_server_refuses_has_the_default(client, finish, name):
+    job = finish(lambda job: job.log("kept", stream=name, level=name))
+    assert [(line.text, line.stream, line.level) for line in client.logs(job.id)] == [("kept", "stdout", "info")]
+
+
 def test_assets_are_stored_before_the_result(client, finish, tmp_path: Path):
     file = tmp_path / "note.txt"
     file.write_bytes(b"from a file")

@@ -16,7 +16,7 @@ from ._errors import TenureError
 from ._lease_keeper import LeaseKeeper
 from ._reporter import Outgoing, Reporter
 from ._stop import StopSignal
-from ._text import LINE_BYTES_MAX, MESSAGE_BYTES_MAX, chunks, truncate
+from ._text import LINE_BYTES_MAX, MESSAGE_BYTES_MAX, NAME_BYTES_MAX, chunks, truncate
 from ._transport import Content, backoff
 from ._values import Holder, fresh_id
 from ._wire import Asset, JobRecord, LogLineGiven
@@ -25,7 +25,8 @@ log = logging.getLogger("tenure.worker")
 
 # Queued lines; more are dropped, and a line says how many.
 _LINES_MAX = 10_000
-# Size limit of one append.
+# Limits of one append: half of what the server accepts, so that the line about dropped ones fits too.
+_APPEND_LINES_MAX = 5_000
 _APPEND_BYTES_MAX = 1 << 20
 
 
@@ -98,6 +99,7 @@ class HeldJob:
 
     def log(self, stream: str, level: str, line: str) -> None:
         texts = chunks(line, LINE_BYTES_MAX)
+        stream, level = _name_or(stream, "stdout"), _name_or(level, "info")
 
         def add_lines() -> None:
             for text in texts:
@@ -210,12 +212,12 @@ class HeldJob:
         """As many queued lines as fit into one append."""
         lines: list[LogLineGiven] = []
         size = 0
-        while self._lines:
+        while self._lines and len(lines) < _APPEND_LINES_MAX:
             size += len(self._lines[0]["text"].encode()) + 64
             if size > _APPEND_BYTES_MAX:
                 return lines
             lines.append(self._lines.popleft())
-        if self._dropped:
+        if self._dropped and not self._lines:
             text = f"{self._dropped} lines were dropped: the queue was full"
             lines.append({"stream": "stderr", "level": "warn", "text": text})
             self._dropped = 0
@@ -227,3 +229,8 @@ class HeldJob:
             report.answered()
         else:
             self._handles.reporter.send(report)
+
+
+def _name_or(name: str, default: str) -> str:
+    """The default for a name that the server refuses, together with the lines that are sent with it."""
+    return name if 0 < len(name.encode("utf-8", "replace")) <= NAME_BYTES_MAX and "\0" not in name else default
