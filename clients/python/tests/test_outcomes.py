@@ -296,6 +296,53 @@ def test_an_upload_that_failed_unnoticed_fails_the_attempt(finish, tmp_path: Pat
     assert (job.state, job.error.code) == ("dead_lettered", "FileNotFoundError")
 
 
+def test_an_upload_is_stored_although_the_handler_raises(client, finish):
+    def fails(job: Job[Any]) -> None:
+        job.asset("why.txt", b"because")
+        raise Permanent("BROKEN")
+
+    job = finish(fails)
+    assert (job.error.code, [client.download(job.id, asset.id) for asset in client.assets(job.id)]) == (
+        "BROKEN",
+        [b"because"],
+    )
+
+
+def test_an_upload_without_an_answer_ends_with_the_job(client, work, proxy):
+    """The handler has returned; its upload hangs, and the job is cancelled."""
+    answered = threading.Event()
+
+    def rule(seen: Any) -> str | None:
+        if seen.path.startswith("/api/jobs/") and "/assets" in seen.path:
+            answered.wait(DEADLINE)
+            return "refuse"
+        return None
+
+    type_ = unique("t")
+    proxy.rule = rule
+    id_ = client.create("brief", queue=type_).id
+    work("brief", lambda job: job.asset("a.txt", b"1") and None, url=proxy.url, queues=[type_], slots=1)
+    proxy.until(lambda seen: any("/assets" in each.path for each in seen))
+    client.cancel(id_, "hard")
+    next_ = client.create("brief", queue=type_, payload="next")
+    # The only slot is free again.
+    until(lambda: client.get(next_.id).attempt == 1)
+    answered.set()
+
+
+def test_the_time_for_an_upload_grows_with_its_size(client, monkeypatch, tmp_path: Path):
+    file = tmp_path / "large"
+    with file.open("wb") as handle:
+        handle.truncate(1 << 20)
+    sent = []
+    send = client._transport.send
+    monkeypatch.setattr(client._transport, "send", lambda request: sent.append(request) or send(request))
+    job = client.create(unique("t"))
+    for content in (b"", file):
+        client.upload(job.id, "large", content)
+    assert [request.timeout for request in sent if request.content is not None] == [30, 94]
+
+
 def test_handlers_run_in_parallel_up_to_the_slots(client, work):
     together = threading.Barrier(4)
     type_ = unique("t")

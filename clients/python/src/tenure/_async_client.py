@@ -16,7 +16,17 @@ from ._errors import Problem, ProtocolError, TenureError, Unreachable
 from ._json import UnreadableJob, decode, dump, read_claimed
 from ._span import Span, seconds, span_text
 from ._sse import EventReader, SentEvent
-from ._transport import Answer, AsyncTransport, Content, Request, Server, backoff, request, retry_pause
+from ._transport import (
+    Answer,
+    AsyncTransport,
+    Content,
+    Request,
+    Server,
+    backoff,
+    request,
+    retry_pause,
+    upload_timeout,
+)
 from ._values import FinalStatus, Holder, Page, fresh_id, generated_key, present, time_text
 from ._wire import (
     Account,
@@ -272,10 +282,14 @@ class AsyncClient:
         holder: Holder | None = None,
         key: str | None = None,
     ) -> Asset:
-        """Uploads an asset under a file name. Its type is the extension of the name, or `file`."""
+        """Uploads an asset under a file name. Its type is the extension of the name, or `file`.
+
+        Each try may take 30 seconds, and one second more for each 16 KiB.
+        """
         extension = name.rpartition(".")[2] if "." in name else ""
         query = {"asset_type": asset_type or extension or "file", "name": name, **_holder(holder)}
-        sent = request("POST", "/api/jobs/{}/assets", job, query=query, content=content, timeout=None)
+        timeout = upload_timeout(content)
+        sent = request("POST", "/api/jobs/{}/assets", job, query=query, content=content, timeout=timeout)
         answer = await self._repeated(replace(sent, key=key or fresh_id()))
         return decode(Asset, answer.json())
 

@@ -94,9 +94,7 @@ async def _outcome(handler: Handler, held: HeldJob) -> tuple[str, dict[str, Any]
         job = Job(held, convert(handler.payload_type, held.record.payload))
     except Exception as error:
         return _report_of(Permanent("BAD_PAYLOAD", error, stage="input"))
-    result = await _run_until_stopped(handler, job, held)
-    if not isinstance(result, _Raised):
-        result = await _settled(_after_uploads(held, result))
+    result = await _after_uploads(held, await _run_until_stopped(handler, job, held))
     if isinstance(result, _Raised):
         return _report_of(_failure_of(job, result.error))
     return "succeed", {} if result is None else {"result": result}
@@ -136,9 +134,25 @@ async def _must_stop(held: HeldJob) -> None:
 
 
 async def _after_uploads(held: HeldJob, result: Any) -> Any:
-    for upload in held.uploads:
-        if not upload.is_observed:
-            await upload
+    """Waits for the uploads until the handler would have to stop. One that failed unnoticed fails the attempt."""
+    uploads = [(upload, asyncio.wrap_future(upload.future)) for upload in held.uploads]
+    if not uploads:
+        return result
+    settled = asyncio.gather(*(future for _, future in uploads), return_exceptions=True)
+    stop = asyncio.ensure_future(_must_stop(held))
+    await asyncio.wait({settled, stop}, return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()
+    if not settled.done():
+        # With its uploads.
+        settled.cancel()
+        return result if isinstance(result, _Raised) else _Raised(Release())
+    for upload, future in uploads:
+        error = None if future.cancelled() else future.exception()
+        if error is None or upload.is_observed:
+            continue
+        if not isinstance(result, _Raised):
+            return _Raised(error)
+        log.warning("asset not uploaded: job=%s error=%s", held.record.id, error)
     return result
 
 

@@ -33,7 +33,7 @@ _APPEND_BYTES_MAX = 1 << 20
 class Upload:
     """An upload that has begun. `await` it, or call `result()` in a plain function, to get the asset.
 
-    The job's final report is sent after its uploads; one that failed unnoticed fails the attempt.
+    The job's final report is sent after its uploads. One that failed unnoticed fails the attempt.
     """
 
     def __init__(self, future: concurrent.futures.Future[Asset]) -> None:
@@ -48,6 +48,10 @@ class Upload:
         """Blocks until the asset is stored."""
         self.is_observed = True
         return self._future.result(timeout)
+
+    @property
+    def future(self) -> concurrent.futures.Future[Asset]:
+        return self._future
 
 
 @dataclass(frozen=True)
