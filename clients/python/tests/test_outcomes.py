@@ -168,6 +168,21 @@ def test_an_async_handler_that_exits_fails_alone(finish):
     assert finish(exits).result == "again"
 
 
+def test_an_async_handler_that_lets_a_foreign_cancel_through_fails(finish):
+    async def cancelled(job: Job[Any]) -> None:
+        other = asyncio.ensure_future(asyncio.Event().wait())
+        other.cancel()
+        await other
+
+    job = finish(cancelled, max_attempts=2)
+    assert (job.state, job.attempt, job.error.code, job.error.class_) == (
+        "dead_lettered",
+        2,
+        "CancelledError",
+        "transient",
+    )
+
+
 def test_a_rejected_job_is_not_retried(finish):
     def refuse(job: Job[Any]) -> None:
         raise Reject("not allowed")

@@ -111,7 +111,13 @@ async def _run_until_stopped(handler: Handler, job: Job[Any], held: HeldJob) -> 
         stop.cancel()
     if not work.done():
         await _end_early(handler, work, held)
-    return _Raised(Release()) if not work.done() or work.cancelled() else work.result()
+    if not work.done():
+        return _Raised(Release())
+    if work.cancelled():
+        # Without a stop, the handler let the cancel of something else through.
+        is_stopped = held.stop_signal.now is not None
+        return _Raised(Release() if is_stopped else asyncio.CancelledError("handler cancelled, but not by the worker"))
+    return work.result()
 
 
 async def _end_early(handler: Handler, work: asyncio.Future[Any], held: HeldJob) -> None:
@@ -138,8 +144,8 @@ async def _after_uploads(held: HeldJob, result: Any) -> Any:
     uploads = [(upload, asyncio.wrap_future(upload.future)) for upload in held.uploads]
     if not uploads:
         return result
-    settled = asyncio.gather(*(future for _, future in uploads), return_exceptions=True)
-    stop = asyncio.ensure_future(_must_stop(held))
+    settled: asyncio.Future[Any] = asyncio.gather(*(future for _, future in uploads), return_exceptions=True)
+    stop: asyncio.Future[Any] = asyncio.ensure_future(_must_stop(held))
     await asyncio.wait({settled, stop}, return_when=asyncio.FIRST_COMPLETED)
     stop.cancel()
     if not settled.done():
