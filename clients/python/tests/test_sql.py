@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import subprocess
 from datetime import datetime, timezone
@@ -66,6 +67,20 @@ def test_psycopg_requests_exist_if_and_only_if_the_transaction_commits(url):
         job = calls(connection)
     assert isinstance(job, UUID)
     assert rows(url) == expected(job)
+
+
+def test_any_row_factory_of_psycopg_works(url):
+    rows_as = importlib.import_module("psycopg.rows")
+
+    async def call():
+        async with await psycopg.AsyncConnection.connect(url, row_factory=rows_as.dict_row) as connection:
+            return await sql.enqueue_async(connection, "charge")
+
+    with psycopg.connect(url, row_factory=rows_as.dict_row) as connection:
+        job = calls(connection)
+    assert rows(url) == expected(job)
+    job = asyncio.run(call())
+    assert [of for _, of, *_ in rows(url)] == [job]
 
 
 def test_sqlalchemy_connections_and_sessions_work(url):
