@@ -44,6 +44,10 @@ def show(line: str, **members: Any) -> None:
     sys.stdout.flush()
 
 
+def paused(pause: dict[str, Any] | None) -> tuple[str, str] | None:
+    return None if pause is None else (pause["resource"], f"{pause['for_ms']}ms")
+
+
 def span(millis: int | None) -> str | None:
     return None if millis is None else f"{millis}ms"
 
@@ -101,12 +105,14 @@ async def create(job: Job[Script], jobs: list[dict[str, Any]]) -> None:
             show("created", job=job.id, index=index, id=getattr(made, "id", None), code=code)
 
 
-async def transient(job: Job[Script], code: str, message: str, retry_after_ms: int | None = None, **error: Any) -> None:
-    raise Transient(code, message, retry_after=span(retry_after_ms), **error)
+async def transient(
+    job: Job[Script], code: str, message: str, retry_after_ms: int | None = None, pause: Any = None, **error: Any
+) -> None:
+    raise Transient(code, message, retry_after=span(retry_after_ms), pause=paused(pause), **error)
 
 
-async def permanent(job: Job[Script], code: str, message: str, **error: Any) -> None:
-    raise Permanent(code, message, **error)
+async def permanent(job: Job[Script], code: str, message: str, pause: Any = None, **error: Any) -> None:
+    raise Permanent(code, message, pause=paused(pause), **error)
 
 
 async def partial(job: Job[Script], code: str, message: str, **error: Any) -> None:
@@ -117,8 +123,8 @@ async def reject(job: Job[Script], reason: str) -> None:
     raise Reject(reason)
 
 
-async def release(job: Job[Script], checkpoint: Any = None, delay_ms: int | None = None) -> None:
-    raise Release(checkpoint=checkpoint, delay=span(delay_ms))
+async def release(job: Job[Script], checkpoint: Any = None, delay_ms: int | None = None, pause: Any = None) -> None:
+    raise Release(checkpoint=checkpoint, delay=span(delay_ms), pause=paused(pause))
 
 
 async def cancelled(job: Job[Script], checkpoint: Any = None, result: Any = None) -> None:

@@ -29,6 +29,14 @@ cancel_grace = "2s"
 max_attempts = 3
 backoff = { base = "10ms", factor = 1.0, max = "10ms", jitter = "none" }
 
+[resources.openai]
+running = 100
+
+[types.metered]
+lifecycle = "distributed"
+uses = ["openai"]
+backoff = { base = "10ms", factor = 1.0, max = "10ms", jitter = "none" }
+
 [types.costly]
 lifecycle = "image"
 cost = 1

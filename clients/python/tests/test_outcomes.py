@@ -132,6 +132,18 @@ def test_retry_after_replaces_the_backoff(client, work):
     assert [each.what for each in client.explain(id_).waiting_for] == ["backoff"]
 
 
+@pytest.mark.parametrize("fail", [Transient, Permanent, Release])
+def test_a_handler_pauses_a_resource(client, work, fail):
+    def busy(job: Job[Any]) -> None:
+        raise fail(*(() if fail is Release else ("BUSY",)), pause=("openai", "1h"))
+
+    client.call("POST", "/api/resources/openai/resume", {})
+    work("metered", busy)
+    client.create("metered")
+    buckets = until(lambda: client.call("GET", "/api/resources/openai")["buckets"])
+    assert until(lambda: client.call("GET", "/api/resources/openai")["buckets"][0]["paused_until"]), buckets
+
+
 def test_a_permanent_failure_is_not_retried(finish):
     async def refuse(job: Job[Any]) -> None:
         raise Permanent("BROKEN", ValueError("why"), stage="fetch", reason_code="policy_violation")
