@@ -15,6 +15,7 @@ from typing import Any
 from tenure import (
     AsyncClient,
     Cancelled,
+    Fail,
     Job,
     Partial,
     Permanent,
@@ -53,8 +54,28 @@ def span(millis: int | None) -> str | None:
 
 
 async def handle(job: Job[Script]) -> Any:
-    members = {"attempt": job.attempt, "fence": job.fence, "checkpoint": job.checkpoint}
+    started(job)
+    return await perform(job)
+
+
+async def handle_batch(jobs: list[Job[Script]]) -> list[Any]:
+    for job in jobs:
+        started(job, batch=len(jobs))
+    results: list[Any] = []
+    for job in jobs:
+        try:
+            results.append(await perform(job))
+        except Fail as fail:
+            results.append(fail)
+    return results
+
+
+def started(job: Job[Script], **members: Any) -> None:
+    members |= {"attempt": job.attempt, "fence": job.fence, "checkpoint": job.checkpoint}
     show("started", job=job.id, traceparent=job.traceparent, correlation_id=job.correlation_id, **members)
+
+
+async def perform(job: Job[Script]) -> Any:
     scripts = job.payload.attempts
     for step in scripts[min(job.attempt, len(scripts)) - 1]:
         arguments = {name: value for name, value in step.items() if name != "do"}
@@ -155,6 +176,7 @@ def main() -> None:
         drain=span(OPTIONS["drain_ms"]),
     )
     worker.on(*OPTIONS["types"])(handle)
+    worker.on_batch(*OPTIONS.get("batches", []))(handle_batch)
     worker.run()
     show("drained")
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from tenure import Cancelled, Job, Partial, Permanent, Reject, Release, Transient, Worker
 from tenure._held_job import HeldJob
 from tenure._payload import convert
+from tenure.testing import running
 from tests.conftest import DEADLINE, until
 
 
@@ -376,6 +377,54 @@ def test_handlers_run_in_parallel_up_to_the_slots(client, work):
     work(type_, lambda job: together.wait(DEADLINE) >= 0, slots=4)
     jobs = client.create_many([{"type": type_}] * 4)
     assert all(client.wait(job.id, DEADLINE).result for job in jobs)
+
+
+@pytest.fixture
+def finish_batch(client, shared):
+    """Runs three jobs with a batch handler and returns them when they are finished."""
+
+    def run(handler: Any) -> Any:
+        worker = Worker(url=shared.url, slots=3, drain="5s")
+        worker.on_batch("grouped")(handler)
+        with running(worker):
+            jobs = client.create_many([{"type": "grouped", "payload": {"n": n}} for n in (1, 2, 3)])
+            return [client.wait(job.id, DEADLINE) for job in jobs]
+
+    return run
+
+
+def test_a_batch_handler_gets_a_group_and_each_job_its_own_result(client, finish_batch):
+    async def sizes(jobs: list[Job[Record]]) -> list[Any]:
+        for job in jobs:
+            job.log(f"job {job.payload.n} of {len(jobs)}")
+        return [len(jobs), Permanent("BROKEN", "no"), None]
+
+    jobs = finish_batch(sizes)
+    assert [job.outcome for job in jobs] == ["succeeded", "failed", "succeeded"]
+    assert [job.result for job in jobs] == [3, None, None]
+    assert [client.logs(job.id).rows[0].text for job in jobs] == ["job 1 of 3", "job 2 of 3", "job 3 of 3"]
+
+
+def test_an_error_of_a_batch_handler_fails_all_its_jobs(finish_batch):
+    def fails(jobs: list[Job[Any]]) -> None:
+        raise KeyError("gone")
+
+    assert [job.error.code for job in finish_batch(fails)] == ["KeyError"] * 3
+
+
+@pytest.mark.parametrize("result", [["one"], "abc", {"a": 1}])
+def test_a_batch_handler_returns_one_result_for_each_job(finish_batch, result):
+    assert [job.error.code for job in finish_batch(lambda jobs: result)] == ["BAD_RESULT"] * 3
+    assert [job.state for job in finish_batch(lambda jobs: None)] == ["succeeded"] * 3
+
+
+def test_a_job_without_a_group_is_a_list_of_one(client, shared):
+    type_ = unique("t")
+    worker = Worker(url=shared.url, drain="5s")
+    worker.on_batch(type_)(lambda jobs: [job.payload for job in jobs])
+    with running(worker):
+        jobs = client.create_many([{"type": type_, "payload": n} for n in range(4)])
+        assert [client.wait(job.id, DEADLINE).result for job in jobs] == [0, 1, 2, 3]
 
 
 def test_a_worker_without_handlers_does_not_run():
