@@ -42,6 +42,10 @@ lifecycle = "distributed"
 uses = ["openai"]
 backoff = { base = "10ms", factor = 1.0, max = "10ms", jitter = "none" }
 
+[types.ordered]
+lifecycle = "distributed"
+sequence = { key = "payload.account", on_failure = "halt" }
+
 [types.costly]
 lifecycle = "image"
 cost = 1

@@ -11,8 +11,9 @@ from uuid import UUID
 
 import pytest
 
-from tenure import sql
-from tests.conftest import new_database
+from tenure import JobRequest, Problem, Worker, sql
+from tenure.testing import Server, running
+from tests.conftest import CONFIG, DEADLINE, new_database
 
 psycopg = pytest.importorskip("psycopg")
 sqlalchemy = pytest.importorskip("sqlalchemy")
@@ -113,3 +114,21 @@ def test_another_schema_is_named_and_checked(url):
             sql.enqueue(connection, "charge", schema="elsewhere")
         with pytest.raises(ValueError, match="schema"):
             sql.enqueue(connection, "charge", schema='"; drop')
+
+
+def test_a_request_is_waited_for_as_the_job_that_it_becomes():
+    url = new_database()
+    with Server(CONFIG, store=url) as server:
+        client = server.client
+        with psycopg.connect(url) as connection:
+            good, bad = sql.enqueue(connection, "strict", {"n": 1}), sql.enqueue(connection, "strict", {})
+        worker = Worker(url=server.url)
+        worker.on("strict")(lambda job: job.payload["n"])
+        with running(worker):
+            assert client.wait(str(good), DEADLINE).result == 1
+        with pytest.raises(Problem) as raised:
+            client.wait(str(bad), DEADLINE)
+        assert raised.value.code == "validation_failed"
+        [refused] = client.list(phase="refused")
+        assert isinstance(refused, JobRequest)
+        assert (refused.id, refused.problem.code) == (str(bad), "validation_failed")
