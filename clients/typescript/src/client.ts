@@ -200,10 +200,14 @@ export class Client {
     }
   }
 
-  /** Waits until a job has finished. After the timeout it throws a `TimeoutError`. */
+  /**
+   * Waits until a job has finished. After the timeout it throws a `TimeoutError`; without one it waits also while the server cannot be
+   * reached.
+   */
   async wait(job: string, timeout?: Duration, { signal }: Options = {}): Promise<wire.Job> {
     const limit = new Limit(timeout === undefined ? null : toMillis(timeout), signal);
-    const stream = { path: pathOf("/api/jobs/{id}/stream", job), lastId: AFTER_ALL_LINES, signal: limit.signal };
+    const path = pathOf("/api/jobs/{id}/stream", job);
+    const stream = { path, lastId: AFTER_ALL_LINES, signal: limit.signal, outageMax: Infinity };
     try {
       for await (const { name } of sentEvents(this.#http, stream)) if (name === "status") break;
     } finally {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Problem, ProtocolError, Unreachable, isRetryable, retryAfterOf } from "./errors.js";
 import type * as wire from "./generated.js";
-import { Limit } from "./limit.js";
+import { Limit, TIMER_MAX } from "./limit.js";
 
 const CALL_TIMEOUT = 30_000;
 const TRIES = 4;
@@ -136,7 +136,7 @@ export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boo
 /** Waits; throws the signal's reason if it aborts. */
 export async function wait(millis: number, signal?: AbortSignal): Promise<void> {
   try {
-    await sleep(millis, undefined, signal ? { signal } : {});
+    await sleep(Math.min(millis, TIMER_MAX), undefined, signal ? { signal } : {});
   } catch (error) {
     throw signal?.aborted ? signal.reason : error;
   }

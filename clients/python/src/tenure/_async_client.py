@@ -80,7 +80,7 @@ T = TypeVar("T")
 
 # A stream without data for this long, not even a comment, is reopened.
 _SILENCE_MAX = 60.0
-# A stream that cannot be opened for this long is an error.
+# A stream that gives nothing for this long after its connection broke is an error.
 _OUTAGE_MAX = 60.0
 # The longest time between two looks at the deadline of `wait`.
 _WAIT_STEP = 1.0
@@ -818,7 +818,7 @@ class AsyncClient:
 
     async def _feed(self, sent: Request, last_id: str | None) -> AsyncIterator[SentEvent]:
         """The events of a stream; ends when the server ends it. Reconnects behind the last event."""
-        tries, answered_at = 0, time.monotonic()
+        tries, broken_at = 0, 0.0
         while True:
             reader = EventReader(last_id)
             headers = _SSE if last_id is None else {**_SSE, "last-event-id": last_id}
@@ -829,14 +829,15 @@ class AsyncClient:
                     if status == 204:
                         return
                     async for piece in pieces:
+                        tries = 0
                         for event in reader.push(piece):
                             last_id = event.id
                             yield event
-                        tries, answered_at = 0, time.monotonic()
             except TenureError as why:
                 error = why
+            broken_at = broken_at if tries else time.monotonic()
             tries += 1
-            if not error.is_retryable or time.monotonic() - answered_at > _OUTAGE_MAX:
+            if not error.is_retryable or time.monotonic() - broken_at > _OUTAGE_MAX:
                 raise error
             await self._transport.sleep(error.retry_after or reader.retry or backoff(tries))
 

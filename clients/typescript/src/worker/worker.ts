@@ -8,6 +8,7 @@ import { Client } from "../client.js";
 import { toMillis } from "../duration.js";
 import type { Duration } from "../duration.js";
 import { Problem, ProtocolError } from "../errors.js";
+import { TIMER_MAX } from "../limit.js";
 import { Attempt } from "./attempt.js";
 import type { Handling } from "./attempt.js";
 import type { Job } from "./job.js";
@@ -137,7 +138,7 @@ class Running {
     if (this.#phase !== "running") return;
     this.#phase = "draining";
     this.#post({ type: "drain" });
-    if (limit !== undefined) this.#limit = setTimeout(() => this.#shutDown(), limit);
+    if (limit !== undefined) this.#limit = setTimeout(() => this.#shutDown(), Math.min(limit, TIMER_MAX));
     this.#limitAnswers();
   }
 
