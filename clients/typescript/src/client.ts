@@ -13,7 +13,7 @@ import { sentEvents } from "./follow.js";
 import type * as wire from "./generated.js";
 import { freshId, generatedKey } from "./ids.js";
 import { Limit } from "./limit.js";
-import { Transport, decode, retrying } from "./transport.js";
+import { Transport, decode, retrying, uploadTimeout } from "./transport.js";
 import type { Content, Request } from "./transport.js";
 
 /** The address of a server with default settings. */
@@ -252,7 +252,10 @@ export class Client {
     return get(this.#http, "/api/jobs/{id}/assets/{asset}", [job, asset]);
   }
 
-  /** Uploads an asset. Its type is by default the extension of its name, or `file`. */
+  /**
+   * Uploads an asset. Its type is by default the extension of its name, or `file`. Each try may take 30 seconds, and one second more for
+   * each 16 KiB.
+   */
   upload(
     job: string,
     name: string,
@@ -261,7 +264,7 @@ export class Client {
   ): Promise<wire.Asset> {
     const query = { asset_type: type ?? extension(name), name, ...holder };
     const path = withQuery(pathOf("/api/jobs/{id}/assets", job), query);
-    return this.#http.json({ method: "POST", path, content, key, timeout: null });
+    return this.#http.json({ method: "POST", path, content, key, timeout: uploadTimeout(content) });
   }
 
   /** Registers an asset whose content is elsewhere. */

@@ -15,7 +15,7 @@ export type { ProblemMembers } from "./errors.js";
 export type * as wire from "./generated.js";
 export type { Content } from "./transport.js";
 export { Cancelled, Ended, Partial, Permanent, Reject, Release, Transient } from "./worker/errors.js";
-export type { FailureOptions, TransientOptions } from "./worker/errors.js";
+export type { FailureOptions, Pause, PermanentOptions, TransientOptions } from "./worker/errors.js";
 export type { Job } from "./worker/job.js";
 export type { Logger } from "./worker/logger.js";
 export type { LineOptions } from "./worker/output.js";

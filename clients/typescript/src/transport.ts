@@ -14,6 +14,15 @@ const PATIENCE = 5_000;
 /** The content of an upload. A file: `await fs.openAsBlob(path)`. */
 export type Content = string | Uint8Array<ArrayBuffer> | Blob;
 
+/** The slowest connection on which an upload succeeds. */
+const UPLOAD_BYTES_PER_SECOND = 16 << 10;
+
+/** Milliseconds that an upload may take: more for more content. */
+export function uploadTimeout(content: Content): number {
+  const size = typeof content === "string" ? Buffer.byteLength(content) : "size" in content ? content.size : content.byteLength;
+  return CALL_TIMEOUT + (size / UPLOAD_BYTES_PER_SECOND) * 1_000;
+}
+
 /** A request, which can be sent any number of times. */
 export interface Request {
   method: "GET" | "POST" | "PATCH" | "DELETE";

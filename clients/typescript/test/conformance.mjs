@@ -33,6 +33,8 @@ function stopped(job, atLeast) {
   });
 }
 
+const paused = (pause) => pause && { resource: pause.resource, for: pause.for_ms };
+
 const steps = {
   log: (job, { text, stream, level }) => job.log(text, { stream, level }),
   progress: (job, { percent, message }) => job.progress(percent, message),
@@ -58,11 +60,11 @@ const steps = {
       show("created", { job: job.id, index, id: value?.id ?? null, code });
     });
   },
-  transient(_, { code, message, retry_after_ms: retryAfter, ...more }) {
-    throw new Transient(code, message, { retryAfter, ...more });
+  transient(_, { code, message, retry_after_ms: retryAfter, pause, ...more }) {
+    throw new Transient(code, message, { retryAfter, pause: paused(pause), ...more });
   },
-  permanent(_, { code, message, ...more }) {
-    throw new Permanent(code, message, more);
+  permanent(_, { code, message, pause, ...more }) {
+    throw new Permanent(code, message, { pause: paused(pause), ...more });
   },
   partial(_, { code, message, ...more }) {
     throw new Partial(code, message, more);
@@ -70,8 +72,8 @@ const steps = {
   reject(_, { reason }) {
     throw new Reject(reason);
   },
-  release(_, { checkpoint, delay_ms: delay }) {
-    throw new Release({ checkpoint, delay });
+  release(_, { checkpoint, delay_ms: delay, pause }) {
+    throw new Release({ checkpoint, delay, pause: paused(pause) });
   },
   cancelled(_, { checkpoint, result }) {
     throw new Cancelled({ checkpoint, result });

@@ -1,13 +1,15 @@
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { context, trace } from "@opentelemetry/api";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { Cancelled, Partial, Permanent, Reject, Release, Transient, Worker } from "tenure";
-import type { Handler, StandardSchema } from "tenure";
+import { Cancelled, Client, Partial, Permanent, Reject, Release, Transient, Worker } from "tenure";
+import type { Handler, StandardSchema, wire } from "tenure";
 import { startServer } from "tenure/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
-import { deferred, eventTypes, freshType, idOf, silent, start, useServer } from "./support.js";
+import { uploadTimeout } from "../src/transport.js";
+import { Proxy } from "./proxy.js";
+import { deferred, eventTypes, freshType, idOf, silent, start, stopWorkers, until, useServer } from "./support.js";
 
 const { client } = useServer();
 
@@ -46,6 +48,23 @@ describe("how an attempt ends", () => {
       return "second";
     });
     expect(Date.parse(job.claimed_at ?? "") - Date.parse(job.created_at)).toBeGreaterThanOrEqual(700);
+  });
+
+  test.each([
+    new Transient("BUSY", "later", { pause: { resource: "openai", for: "1h" } }),
+    new Permanent("BUSY", "later", { pause: { resource: "openai", for: 3_600_000 } }),
+    new Release({ pause: { resource: "openai", for: "1h" } }),
+  ])("$name may pause a resource", async (ending) => {
+    await client().call("POST", "/api/resources/openai/resume", {});
+    run("metered", () => {
+      throw ending;
+    });
+    await client().create({ type: "metered" });
+    await until(async () => {
+      const { buckets } = await client().call<wire.Resource>("GET", "/api/resources/openai");
+      return buckets[0]?.paused_until !== null && buckets[0]?.paused_until !== undefined;
+    });
+    await stopWorkers();
   });
 
   test("a permanent failure is not", async () => {
@@ -271,6 +290,61 @@ describe("stop", () => {
     await running.promise;
     expect(await client().wait(id, "20s")).toMatchObject({ state: "cancelled", result: "soft_cancel" });
   });
+});
+
+describe("uploads", () => {
+  /** Runs a handler through a proxy that refuses uploads. */
+  async function withoutUploads(handler: Handler<unknown>) {
+    const proxy = await Proxy.start(client().url);
+    try {
+      const type = freshType();
+      proxy.fault = ({ path }) => (path.includes("/assets") ? { status: 413, code: "too_large", headers: {} } : "pass");
+      start({ client: new Client({ url: proxy.url }) }, (worker) => worker.on(type, handler));
+      const { id } = await client().create({ type, max_attempts: 1 });
+      return await client().wait(id, "20s");
+    } finally {
+      await stopWorkers();
+      await proxy.close();
+    }
+  }
+
+  test("an upload that failed unnoticed fails the attempt", async () => {
+    const job = await withoutUploads((job) => {
+      void job.asset("a.txt", "x");
+      return "done";
+    });
+    expect(job).toMatchObject({ outcome: "dead", error: { code: "too_large", class: "transient" } });
+  });
+
+  test("an upload whose failure the handler has seen does not", async () => {
+    const job = await withoutUploads(async (job) => {
+      await Promise.allSettled([job.asset("a.txt", "x")]);
+      return job.asset("b.txt", "x").catch(() => "done");
+    });
+    expect(job).toMatchObject({ state: "succeeded", result: "done" });
+  });
+
+  test("the failure of the handler goes first", async () => {
+    const job = await withoutUploads((job) => {
+      void job.asset("a.txt", "x");
+      throw new Permanent("BROKEN", "no");
+    });
+    expect(job).toMatchObject({ state: "failed", error: { code: "BROKEN" } });
+  });
+
+  test("they have more time for more content", () => {
+    expect([uploadTimeout(""), uploadTimeout("ü".repeat(8 << 10)), uploadTimeout(new Uint8Array(16 << 10)), uploadTimeout(new Blob(["x"]))]).toEqual([
+      30_000,
+      31_000,
+      31_000,
+      30_000 + 1_000 / (16 << 10),
+    ]);
+  });
+});
+
+test("a line with a name that the server refuses has the default", async () => {
+  const job = await finished((job) => job.log("kept", { stream: "", level: "x".repeat(256) }));
+  expect((await client().logs(job.id)).lines).toMatchObject([{ text: "kept", stream: "stdout", level: "info" }]);
 });
 
 describe("drain", () => {

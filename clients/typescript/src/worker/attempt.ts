@@ -50,8 +50,11 @@ export class Attempt {
     void handled.finally(onSettled);
     const ending = await Promise.race([handled, this.#abandoned()]);
     if (this.#isLost() || !ending) return undefined;
-    await Promise.race([this.#output.end(), this.#abandoned()]);
-    return this.#isLost() ? undefined : this.#report(ending);
+    const unsent = await Promise.race([this.#output.end().then((failed) => failed && this.#endingOf(failed.error)), this.#abandoned()]);
+    if (this.#isLost()) return undefined;
+    // A success whose uploads failed or are unfinished is none.
+    const isWhole = ending.verb !== "succeed" || unsent === undefined || (unsent.verb === "release" && !this.#output.isUploading);
+    return this.#report(isWhole ? ending : unsent);
   }
 
   /** Passes a stop on to the handler. */
