@@ -23,4 +23,4 @@ export type { StandardSchema } from "./worker/schema.js";
 export { Stopped } from "./worker/stop.js";
 export type { StopReason } from "./worker/stop.js";
 export { Worker } from "./worker/worker.js";
-export type { Handler, WorkerOptions } from "./worker/worker.js";
+export type { BatchHandler, Handler, WorkerOptions } from "./worker/worker.js";

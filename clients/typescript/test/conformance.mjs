@@ -4,7 +4,7 @@ import { existsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Cancelled, Client, Partial, Permanent, Problem, Reject, Release, Transient, Worker } from "../dist/index.js";
+import { Cancelled, Client, Ended, Partial, Permanent, Problem, Reject, Release, Transient, Worker } from "../dist/index.js";
 
 const options = JSON.parse(process.env.TENURE_CONFORMANCE);
 const POLL_INTERVAL = 10;
@@ -87,8 +87,30 @@ const steps = {
 };
 
 async function handle(job) {
-  const { id, attempt, fence, checkpoint, traceparent, correlationId } = job;
-  show("started", { job: id, attempt, fence, checkpoint, traceparent, correlation_id: correlationId });
+  started(job);
+  return perform(job);
+}
+
+async function handleBatch(jobs) {
+  for (const job of jobs) started(job, { batch: jobs.length });
+  const results = [];
+  for (const job of jobs) {
+    try {
+      results.push(await perform(job));
+    } catch (error) {
+      if (!(error instanceof Ended)) throw error;
+      results.push(error);
+    }
+  }
+  return results;
+}
+
+function started({ id, attempt, fence, checkpoint, traceparent, correlationId }, members = {}) {
+  show("started", { job: id, attempt, fence, checkpoint, traceparent, correlation_id: correlationId, ...members });
+}
+
+async function perform(job) {
+  const { attempt } = job;
   const { attempts } = job.payload;
   for (const { do: step, ...members } of attempts[Math.min(attempt, attempts.length) - 1]) {
     if (step === "succeed") return members.bytes ? "x".repeat(members.bytes) : members.result;
@@ -100,6 +122,7 @@ async function handle(job) {
 const { name, queue, types, slots, wait_ms: wait, drain_ms: drain } = options;
 const worker = new Worker({ name, queues: [queue], slots, wait, ...(drain !== null && { drain }) });
 for (const type of types) worker.on(type, { payload: script }, handle);
+for (const type of options.batches ?? []) worker.onBatch(type, { payload: script }, handleBatch);
 await worker.run();
 show("drained");
 // A handler that was abandoned may still run.

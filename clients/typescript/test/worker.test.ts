@@ -2,7 +2,7 @@ import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-ho
 import { context, trace } from "@opentelemetry/api";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { Cancelled, Client, Partial, Permanent, Reject, Release, Transient, Worker } from "tenure";
-import type { Handler, StandardSchema, wire } from "tenure";
+import type { BatchHandler, Handler, StandardSchema, wire } from "tenure";
 import { startServer } from "tenure/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -289,6 +289,62 @@ describe("stop", () => {
     const { id } = await client().create({ type: "brisk" });
     await running.promise;
     expect(await client().wait(id, "20s")).toMatchObject({ state: "cancelled", result: "soft_cancel" });
+  });
+});
+
+describe("batches", () => {
+  /** Runs three jobs with a batch handler. */
+  async function finishedBatch(handler: BatchHandler<{ n: number }>) {
+    const worker = start({ client: client(), slots: 3 }, (added) => added.onBatch("grouped", handler));
+    const jobs = await client().createMany([1, 2, 3].map((n) => ({ type: "grouped", payload: { n } })));
+    const ended = await Promise.all(jobs.map((job) => client().wait(idOf(job), "20s")));
+    await worker.stop();
+    return ended;
+  }
+
+  test("a handler gets a group, and each job its own result and output", async () => {
+    const jobs = await finishedBatch((group) => {
+      for (const job of group) job.log(`job ${String(job.payload.n)} of ${String(group.length)}`);
+      return [group.length, new Permanent("BROKEN", "no"), null];
+    });
+    expect(jobs).toMatchObject([
+      { state: "succeeded", result: 3 },
+      { state: "failed", error: { code: "BROKEN" } },
+      { state: "succeeded", result: null },
+    ]);
+    const logs = await Promise.all(jobs.map(({ id }) => client().logs(id)));
+    expect(logs.map(({ lines }) => lines[0]?.text)).toEqual(["job 1 of 3", "job 2 of 3", "job 3 of 3"]);
+  });
+
+  test("what it throws fails all", async () => {
+    const jobs = await finishedBatch(() => {
+      throw new RangeError("too far");
+    });
+    expect(jobs.map(({ error }) => error?.code)).toEqual(["RangeError", "RangeError", "RangeError"]);
+  });
+
+  test("another number of results fails all", async () => {
+    const jobs = await finishedBatch(() => ["one"]);
+    expect(jobs.map(({ error }) => error?.code)).toEqual(["BAD_RESULT", "BAD_RESULT", "BAD_RESULT"]);
+    expect((await finishedBatch(() => undefined)).map(({ state }) => state)).toEqual(["succeeded", "succeeded", "succeeded"]);
+  });
+
+  test("a payload that cannot be read fails alone", async () => {
+    const worker = start({ client: client(), slots: 3 }, (added) =>
+      added.onBatch("grouped", { payload: z.object({ n: z.number() }) }, (jobs) => jobs.map(({ payload }) => payload.n)),
+    );
+    const jobs = await client().createMany([1, "two", 3].map((n) => ({ type: "grouped", payload: { n } })));
+    const ended = await Promise.all(jobs.map((job) => client().wait(idOf(job), "20s")));
+    expect(ended).toMatchObject([{ result: 1 }, { error: { code: "BAD_PAYLOAD" } }, { result: 3 }]);
+    await worker.stop();
+  });
+
+  test("a job without a group is a list of one", async () => {
+    const type = freshType();
+    start({ client: client(), slots: 4 }, (worker) => worker.onBatch<number>(type, (jobs) => jobs.map(({ payload }) => payload)));
+    const jobs = await client().createMany([1, 2, 3].map((n) => ({ type, payload: n })));
+    const ended = await Promise.all(jobs.map((job) => client().wait(idOf(job), "20s")));
+    expect(ended.map(({ result }) => result)).toEqual([1, 2, 3]);
   });
 });
 
