@@ -25,7 +25,7 @@ export function uploadTimeout(content: Content): number {
 
 /** A request, which can be sent any number of times. */
 export interface Request {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With the query. */
   path: string;
   /** JSON. */
