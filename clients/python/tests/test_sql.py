@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import re
 import subprocess
 from datetime import datetime, timezone
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -132,3 +134,13 @@ def test_a_request_is_waited_for_as_the_job_that_it_becomes():
         [refused] = client.list(phase="refused")
         assert isinstance(refused, JobRequest)
         assert (refused.id, refused.problem.code) == (str(bad), "validation_failed")
+
+
+def test_the_statement_for_sqlx_accepts_the_type_that_sqlx_binds(url):
+    page = (Path(__file__).parents[3] / "docs/create-jobs.md").read_text()
+    [statement] = re.findall(r'query_scalar\("([^"]+)"\)', page)
+    with psycopg.connect(url) as connection:
+        payload = importlib.import_module("psycopg.types.json").Jsonb({"n": 1})
+        statement = statement.replace("$1", "%s").replace("$2", "%s")
+        [job] = connection.execute(statement, ("charge", payload)).fetchone()
+    assert rows(url)[0][1] == job
