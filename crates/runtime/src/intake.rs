@@ -114,7 +114,7 @@ async fn keep_taking_in(inner: Arc<Inner>, source: Source, age: Arc<IntakeAge>) 
                 if is_empty { LOOK_EVERY } else { Duration::ZERO }
             }
             Err(error) => {
-                let database = age.database();
+                let database = age.database().as_str();
                 if is_due(&mut warned_at, Instant::now()) {
                     tracing::warn!(%database, %error, "requests not taken in");
                 } else {
