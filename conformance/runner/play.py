@@ -85,6 +85,7 @@ class Play:
             "slots": given.slots,
             "wait_ms": given.wait_ms,
             "drain_ms": given.drain_ms,
+            "batches": given.batches,
             "gates": self._gates.name,
         }
         await worker.start(options, self._lines.append)

@@ -35,6 +35,8 @@ class WorkerGiven:
     slots: int = 1
     wait_ms: int = 20_000
     drain_ms: int | None = 1000
+    batches: list[str] = field(default_factory=list)
+    """The types that have a batch handler."""
     faults: list[dict[str, Any]] = field(default_factory=list)
 
     def new_faults(self) -> list[Fault]:

@@ -15,6 +15,7 @@ from typing import Any
 from tenure import (
     AsyncClient,
     Cancelled,
+    Fail,
     Job,
     Partial,
     Permanent,
@@ -44,13 +45,37 @@ def show(line: str, **members: Any) -> None:
     sys.stdout.flush()
 
 
+def paused(pause: dict[str, Any] | None) -> tuple[str, str] | None:
+    return None if pause is None else (pause["resource"], f"{pause['for_ms']}ms")
+
+
 def span(millis: int | None) -> str | None:
     return None if millis is None else f"{millis}ms"
 
 
 async def handle(job: Job[Script]) -> Any:
-    members = {"attempt": job.attempt, "fence": job.fence, "checkpoint": job.checkpoint}
+    started(job)
+    return await perform(job)
+
+
+async def handle_batch(jobs: list[Job[Script]]) -> list[Any]:
+    for job in jobs:
+        started(job, batch=len(jobs))
+    results: list[Any] = []
+    for job in jobs:
+        try:
+            results.append(await perform(job))
+        except Fail as fail:
+            results.append(fail)
+    return results
+
+
+def started(job: Job[Script], **members: Any) -> None:
+    members |= {"attempt": job.attempt, "fence": job.fence, "checkpoint": job.checkpoint}
     show("started", job=job.id, traceparent=job.traceparent, correlation_id=job.correlation_id, **members)
+
+
+async def perform(job: Job[Script]) -> Any:
     scripts = job.payload.attempts
     for step in scripts[min(job.attempt, len(scripts)) - 1]:
         arguments = {name: value for name, value in step.items() if name != "do"}
@@ -101,12 +126,14 @@ async def create(job: Job[Script], jobs: list[dict[str, Any]]) -> None:
             show("created", job=job.id, index=index, id=getattr(made, "id", None), code=code)
 
 
-async def transient(job: Job[Script], code: str, message: str, retry_after_ms: int | None = None, **error: Any) -> None:
-    raise Transient(code, message, retry_after=span(retry_after_ms), **error)
+async def transient(
+    job: Job[Script], code: str, message: str, retry_after_ms: int | None = None, pause: Any = None, **error: Any
+) -> None:
+    raise Transient(code, message, retry_after=span(retry_after_ms), pause=paused(pause), **error)
 
 
-async def permanent(job: Job[Script], code: str, message: str, **error: Any) -> None:
-    raise Permanent(code, message, **error)
+async def permanent(job: Job[Script], code: str, message: str, pause: Any = None, **error: Any) -> None:
+    raise Permanent(code, message, pause=paused(pause), **error)
 
 
 async def partial(job: Job[Script], code: str, message: str, **error: Any) -> None:
@@ -117,8 +144,8 @@ async def reject(job: Job[Script], reason: str) -> None:
     raise Reject(reason)
 
 
-async def release(job: Job[Script], checkpoint: Any = None, delay_ms: int | None = None) -> None:
-    raise Release(checkpoint=checkpoint, delay=span(delay_ms))
+async def release(job: Job[Script], checkpoint: Any = None, delay_ms: int | None = None, pause: Any = None) -> None:
+    raise Release(checkpoint=checkpoint, delay=span(delay_ms), pause=paused(pause))
 
 
 async def cancelled(job: Job[Script], checkpoint: Any = None, result: Any = None) -> None:
@@ -149,6 +176,7 @@ def main() -> None:
         drain=span(OPTIONS["drain_ms"]),
     )
     worker.on(*OPTIONS["types"])(handle)
+    worker.on_batch(*OPTIONS.get("batches", []))(handle_batch)
     worker.run()
     show("drained")
 

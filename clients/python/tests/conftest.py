@@ -29,6 +29,23 @@ cancel_grace = "2s"
 max_attempts = 3
 backoff = { base = "10ms", factor = 1.0, max = "10ms", jitter = "none" }
 
+[types.grouped]
+lifecycle = "distributed"
+batch = { size = 3, wait = "10m" }
+max_attempts = 1
+
+[resources.openai]
+running = 100
+
+[types.metered]
+lifecycle = "distributed"
+uses = ["openai"]
+backoff = { base = "10ms", factor = 1.0, max = "10ms", jitter = "none" }
+
+[types.ordered]
+lifecycle = "distributed"
+sequence = { key = "payload.account", on_failure = "halt" }
+
 [types.costly]
 lifecycle = "image"
 cost = 1

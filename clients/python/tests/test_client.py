@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import pickle
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tenure import AsyncClient, Client, FinalStatus, Problem, ProtocolError, Unreachable
+from tenure import AsyncClient, Client, FinalStatus, JobRequest, Problem, ProtocolError, Unreachable
 from tenure._json import decode
 from tenure._lease_keeper import LocalLease
 from tenure._sse import EventReader
@@ -212,6 +214,162 @@ def test_the_journal_is_followed_after_a_cursor(client):
     assert (first.to, second.to) == ("queued", "cancelled")
     assert next(client.events(cursor, correlation_id="journal"))[0].id == second.id
     assert [event.id for event in client.journal(cursor, correlation_id="journal")] == [second.id]
+
+
+REQUEST = {"id": "r1", "type": "t", "queue": None, "user_id": None, "correlation_id": "r1", "state": None}
+INTAKE = {**REQUEST, "phase": "intake", "requested_at": "2026-11-19T21:00:00.000Z"}
+
+
+def request_in_sql(*answers: Any):
+    """A rule: `r1` is a request in SQL with these answers, one after the other."""
+    left = list(answers)
+
+    def rule(seen: Any) -> bytes | None:
+        if seen.path.startswith("/api/jobs/r1/stream"):
+            return problem(404, "not_found")
+        if seen.path == "/api/jobs/r1":
+            return answer(200, {**INTAKE, **(left.pop(0) if len(left) > 1 else left[0])})
+        return None
+
+    return rule
+
+
+def test_a_request_in_sql_is_found(proxy, proxied):
+    proxy.rule = request_in_sql({})
+    found = proxied.get("r1")
+    assert isinstance(found, JobRequest)
+    assert (found.state, found.phase, found.problem, found.job_id) == (None, "intake", None, None)
+
+
+def test_waiting_for_a_request_in_sql_waits_for_the_job_that_answers_it(proxy, proxied, client):
+    job = client.create("t")
+    client.append_logs(job.id, [{"text": "one"}])
+    client.cancel(job.id)
+    merged = {"phase": "merged", "job_id": job.id}
+    proxy.rule = request_in_sql({}, {}, merged)
+    assert proxied.wait("r1", DEADLINE).id == job.id
+    proxy.rule = request_in_sql({}, merged)
+    line, status = proxied.follow("r1")
+    assert (line.text, status.state) == ("one", "cancelled")
+
+
+def test_waiting_for_a_request_in_sql_raises_its_refusal(proxy, proxied):
+    refusal = {"code": "validation_failed", "status": 422, "title": "no", "detail": "n is missing"}
+    proxy.rule = request_in_sql({}, {"phase": "refused", "problem": refusal})
+    for call in (lambda: proxied.wait("r1"), lambda: list(proxied.follow("r1"))):
+        with pytest.raises(Problem, match="n is missing"):
+            call()
+
+
+def test_waiting_for_a_request_in_sql_has_a_timeout(proxy, proxied):
+    proxy.rule = request_in_sql({})
+    with pytest.raises(TimeoutError):
+        proxied.wait("r1", "300ms")
+
+
+def test_every_operation_of_the_api_has_a_method():
+    openapi = json.loads((Path(__file__).parents[3] / "crates/api/openapi.json").read_text())
+    operations = {each["operationId"] for path in openapi["paths"].values() for each in path.values() if "tags" in each}
+    methods = {METHODS.get(operation, operation) for operation in operations} - {None}
+    for class_ in (Client, AsyncClient):
+        assert methods - set(dir(class_)) == set(), class_
+    assert set(METHODS) - operations == set()
+
+
+# The methods that do not have the name of their operation; pages for people have none.
+METHODS = {
+    "act_on_jobs": "act",
+    "add_job_asset": "upload",
+    "amend_job": "amend",
+    "append_job_logs": "append_logs",
+    "cancel_job": "cancel",
+    "claim_jobs": "claim",
+    "confirm_cancel": "report",
+    "create_job": "create",
+    "create_jobs": "create_many",
+    "create_stream_token": "stream_token",
+    "dead_letter_job": "dead_letter",
+    "delete_job": "delete",
+    "dismiss_dead_letter": "dismiss",
+    "explain_job": "explain",
+    "fail_job": "report",
+    "get_credits": "credits",
+    "get_docs": None,
+    "get_health": "health",
+    "get_job": "get",
+    "get_job_asset": "asset",
+    "get_job_asset_content": "download",
+    "get_lifecycle": "lifecycle",
+    "get_lifecycle_diagram": "diagram",
+    "get_metrics": "metrics",
+    "get_openapi": None,
+    "get_problem": None,
+    "get_readiness": "ready",
+    "get_resource": "resource",
+    "get_schedule": "schedule",
+    "get_stats": "stats",
+    "get_webhook": "webhook",
+    "grant_credits": "grant",
+    "heartbeat_job": "heartbeat",
+    "list_audit": "audit",
+    "list_dead_letters": "dead_letters",
+    "list_events": "events",
+    "list_job_assets": "assets",
+    "list_job_events": "history",
+    "list_job_logs": "logs",
+    "list_jobs": "list",
+    "list_keys": "keys",
+    "list_lifecycles": "lifecycles",
+    "list_queues": "queues",
+    "list_resources": "resources",
+    "list_schedules": "schedules",
+    "list_sequences": "sequences",
+    "list_types": "types",
+    "list_webhooks": "webhooks",
+    "list_workers": "workers",
+    "partial_job": "report",
+    "redrive_dead_letters": "redrive",
+    "reject_job": "report",
+    "release_job": "report",
+    "replay_job": "replay",
+    "report_jobs": "reports",
+    "report_progress": "report",
+    "retry_job": "retry",
+    "signal_job": "signal",
+    "start_job": "report",
+    "stream_job": "follow",
+    "succeed_job": "report",
+}
+
+
+def test_flow_control_has_its_calls(client):
+    assert "openai" in [resource.name for resource in client.resources()]
+    assert client.set_resource("openai", running=5, rate={"count": 1, "per": "1s"}).limits.running == 5
+    assert client.set_resource("openai", running=None, waiting=7).limits.running is None
+    assert client.reset_resource("openai").origin == "file"
+    assert client.pause_resource("openai", duration="1h").paused
+    assert not client.resume_resource("openai").paused
+    assert client.resource("openai", key="none").buckets == []
+    first, second = (client.create("ordered", {"account": "a/b"}) for _ in range(2))
+    claimed = client.claim("w-seq", types=["ordered"], start=True)
+    client.report("w-seq", first.id, claimed[0].lease.fence, "fail", error={"code": "NO", "class": "permanent"})
+    [halted] = [each for each in client.sequences(halted=True) if each.type == "ordered"]
+    assert (halted.key, client.resume_sequence("ordered", halted.key).halted_by) == ("a/b", None)
+    client.cancel(second.id)
+
+
+def test_schedules_webhooks_and_lifecycles_have_their_calls(client):
+    client.create_schedule(id="often", cron="0 3 * * *", job={"type": "scheduled"})
+    assert client.replace_schedule("often", cron="0 4 * * *", job={"type": "scheduled"}).cron == "0 4 * * *"
+    assert client.run_schedule("often").type == "scheduled"
+    client.delete_schedule("often")
+    webhook = client.create_webhook("https://example.com/hook", id="replayed")
+    assert client.disable_webhook(webhook.id).disabled_at
+    assert client.replay_webhook(webhook.id, since="1m").id == webhook.id
+    client.delete_webhook(webhook.id)
+    lifecycle = client.call("GET", "/api/lifecycles/distributed")
+    tried = client.try_lifecycle("distributed", lifecycle["source"], since="1h")
+    assert tried.name == "distributed"
 
 
 def test_wait_has_a_timeout(client):

@@ -6,7 +6,7 @@ import type { paths } from "./generated.js";
 import { freshId } from "./ids.js";
 import type { Request, Transport } from "./transport.js";
 
-type Method = "get" | "post" | "delete";
+type Method = "get" | "post" | "put" | "delete";
 type Operation<P extends keyof paths, M extends Method> = NonNullable<paths[P][M]>;
 type Parameters<Op> = Op extends { parameters: infer All } ? All : never;
 
@@ -16,8 +16,8 @@ export type PathOf<M extends Method> = {
 }[keyof paths];
 
 /** The body of a call. */
-export type Body<P extends keyof paths> =
-  Operation<P, "post"> extends { requestBody?: infer R }
+export type Body<P extends keyof paths, M extends Method = "post"> =
+  Operation<P, M> extends { requestBody?: infer R }
     ? NonNullable<R> extends { content: { "application/json": infer B } }
       ? B
       : undefined
@@ -74,6 +74,16 @@ export function change<P extends PathOf<"post">>(
 ): Promise<AnswerOf<P, "post">> {
   const given: unknown = body;
   return transport.json({ method: "POST", path: pathOf(path, ...values), body: JSON.stringify(given ?? {}), ...more });
+}
+
+/** Replaces something. */
+export function put<P extends PathOf<"put">>(
+  transport: Transport,
+  path: P,
+  values: Path<P>,
+  body: Body<P, "put">,
+): Promise<AnswerOf<P, "put">> {
+  return transport.json({ method: "PUT", path: pathOf(path, ...values), body: JSON.stringify(body), key: freshId() });
 }
 
 /** Deletes something. */

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { change, get, pathOf, remove, spans, withQuery } from "./calls.js";
+import { change, get, pathOf, put, remove, spans, withQuery } from "./calls.js";
 import type { Query, WithDurations } from "./calls.js";
 import { Coalescer, JOB_CHARS_MAX } from "./coalesce.js";
 import type { CreationTransport } from "./coalesce.js";
@@ -10,16 +10,20 @@ import { toMillis, toSpan } from "./duration.js";
 import type { Duration } from "./duration.js";
 import { Problem, ProtocolError } from "./errors.js";
 import { sentEvents } from "./follow.js";
+import type { StreamRequest } from "./follow.js";
 import type * as wire from "./generated.js";
 import { freshId, generatedKey } from "./ids.js";
 import { Limit } from "./limit.js";
-import { Transport, decode, retrying } from "./transport.js";
+import { Transport, decode, retrying, uploadTimeout, wait } from "./transport.js";
+import type { SentEvent } from "./sse.js";
 import type { Content, Request } from "./transport.js";
 
 /** The address of a server with default settings. */
 export const DEFAULT_URL = "http://127.0.0.1:7117";
 
 const MINIMAL = { prefer: "return=minimal" };
+/** Milliseconds between two looks at a request in SQL that no node has taken in. That takes milliseconds while one runs. */
+const LOOK_PAUSE = 100;
 /** Behind the last line of every log: the stream then begins with the final status. */
 const AFTER_ALL_LINES = "9".repeat(18);
 
@@ -117,14 +121,14 @@ export class Client {
     return this.#batch({ bodies, isKeyedInside }, (request) => this.#http.repeated(request));
   }
 
-  /** A job. A request in SQL that is not a job (see `wire.JobRequest`) has `state: null` and the phase intake, refused or merged. */
-  get(job: string): Promise<wire.Job> {
-    return get(this.#http, "/api/jobs/{id}", [job]) as Promise<wire.Job>;
+  /** A job, or the request in SQL with this id, whose `state` is null: not taken in yet, refused, or merged. */
+  get(job: string): Promise<wire.Job | wire.JobRequest> {
+    return get(this.#http, "/api/jobs/{id}", [job]);
   }
 
-  /** Jobs, newest first. */
-  list(query: Query<"/api/jobs"> = {}): Promise<{ jobs: wire.Job[]; next_cursor: string | null }> {
-    return get(this.#http, "/api/jobs", [], query) as Promise<{ jobs: wire.Job[]; next_cursor: string | null }>;
+  /** Jobs, newest first; with `phase: "refused"` requests in SQL that were refused. */
+  list(query: Query<"/api/jobs"> = {}): Promise<{ jobs: (wire.Job | wire.JobRequest)[]; next_cursor: string | null }> {
+    return get(this.#http, "/api/jobs", [], query);
   }
 
   /** The events of a job in order; with `telemetry` also its heartbeats, renewals and progress. */
@@ -190,9 +194,12 @@ export class Client {
     return change(this.#http, "/api/jobs/actions", [], body);
   }
 
-  /** Follows a job: its log from the start, then its final status. */
+  /**
+   * Follows a job: its log from the start, then its final status. A request in SQL is followed as the job that it becomes or that answers
+   * it; its refusal is thrown.
+   */
   async *follow(job: string, { signal }: Options = {}): AsyncGenerator<Followed, void> {
-    for await (const { name, text } of sentEvents(this.#http, { path: pathOf("/api/jobs/{id}/stream", job), signal })) {
+    for await (const { name, text } of this.#jobEvents(job, { signal })) {
       if (name === "log") yield { type: "log", line: decode<wire.LogLine>(text) };
       if (name !== "status") continue;
       yield { type: "status", status: decode<FinalStatus>(text) };
@@ -200,16 +207,47 @@ export class Client {
     }
   }
 
-  /** Waits until a job has finished. After the timeout it throws a `TimeoutError`. */
+  /**
+   * Waits until a job has finished. After the timeout it throws a `TimeoutError`; without one it waits also while the server cannot be
+   * reached. For a request in SQL it waits for the job that it becomes or that answers it; its refusal is thrown.
+   */
   async wait(job: string, timeout?: Duration, { signal }: Options = {}): Promise<wire.Job> {
     const limit = new Limit(timeout === undefined ? null : toMillis(timeout), signal);
-    const stream = { path: pathOf("/api/jobs/{id}/stream", job), lastId: AFTER_ALL_LINES, signal: limit.signal };
+    const found = { id: job };
+    const stream = { lastId: AFTER_ALL_LINES, signal: limit.signal, outageMax: Infinity };
     try {
-      for await (const { name } of sentEvents(this.#http, stream)) if (name === "status") break;
+      for await (const { name } of this.#jobEvents(job, stream, (id) => (found.id = id))) if (name === "status") break;
     } finally {
       limit.release();
     }
-    return this.get(job);
+    return (await this.get(found.id)) as wire.Job;
+  }
+
+  /** The stream of a job, or of the job behind a request in SQL, whose id is passed to `onFound`. */
+  async *#jobEvents(
+    job: string,
+    stream: Omit<StreamRequest, "path">,
+    onFound: (id: string) => void = () => undefined,
+  ): AsyncGenerator<SentEvent, void> {
+    for (let id = job; ; onFound(id)) {
+      try {
+        return yield* sentEvents(this.#http, { path: pathOf("/api/jobs/{id}/stream", id), ...stream });
+      } catch (error) {
+        if (!(error instanceof Problem && error.status === 404)) throw error;
+        id = await this.#jobBehind(job, stream.signal);
+      }
+    }
+  }
+
+  /** The job that a request in SQL became, as soon as a node has taken it in, or that answers it. */
+  async #jobBehind(request: string, signal: AbortSignal | undefined): Promise<string> {
+    for (;;) {
+      const found = await this.get(request);
+      if (found.state !== null) return found.id;
+      if (found.problem) throw new Problem(found.problem);
+      if (found.job_id !== undefined) return found.job_id;
+      await wait(LOOK_PAUSE, signal);
+    }
   }
 
   /** Follows the journal after a cursor, or from its beginning, without end. Each event has the cursor after it. */
@@ -248,7 +286,10 @@ export class Client {
     return get(this.#http, "/api/jobs/{id}/assets/{asset}", [job, asset]);
   }
 
-  /** Uploads an asset. Its type is by default the extension of its name, or `file`. */
+  /**
+   * Uploads an asset. Its type is by default the extension of its name, or `file`. Each try may take 30 seconds, and one second more for
+   * each 16 KiB.
+   */
   upload(
     job: string,
     name: string,
@@ -257,7 +298,7 @@ export class Client {
   ): Promise<wire.Asset> {
     const query = { asset_type: type ?? extension(name), name, ...holder };
     const path = withQuery(pathOf("/api/jobs/{id}/assets", job), query);
-    return this.#http.json({ method: "POST", path, content, key, timeout: null });
+    return this.#http.json({ method: "POST", path, content, key, timeout: uploadTimeout(content) });
   }
 
   /** Registers an asset whose content is elsewhere. */
@@ -329,6 +370,46 @@ export class Client {
     return change(this.#http, "/api/queues/{name}/resume", [name], undefined);
   }
 
+  /** The declared resources of flow control, each with its busiest buckets. */
+  resources(query: Query<"/api/resources"> = {}) {
+    return get(this.#http, "/api/resources", [], query);
+  }
+
+  /** One resource, with its busiest buckets, or only that of a key. */
+  resource(name: string, query: Query<"/api/resources/{name}"> = {}): Promise<wire.Resource> {
+    return get(this.#http, "/api/resources/{name}", [name], query);
+  }
+
+  /** Overrides limits of a resource; null is no limit. Those that are not given are as in the configuration. */
+  setResource(name: string, limits: wire.SetResourceLimits): Promise<wire.Resource> {
+    return put(this.#http, "/api/resources/{name}", [name], limits);
+  }
+
+  /** Returns to the limits of the configuration. */
+  resetResource(name: string): Promise<wire.Resource> {
+    return remove(this.#http, "/api/resources/{name}", [name]);
+  }
+
+  /** Grants no leases that use a resource, or the bucket of a key: for this time, or until it is resumed. */
+  pauseResource(name: string, pause: WithDurations<wire.ResourcePause, "for"> = {}): Promise<wire.Resource> {
+    return change(this.#http, "/api/resources/{name}/pause", [name], spans(pause, ["for"]));
+  }
+
+  /** Ends the pauses of a resource, or of the bucket of a key. */
+  resumeResource(name: string, resume: wire.ResourceResume = {}): Promise<wire.Resource> {
+    return change(this.#http, "/api/resources/{name}/resume", [name], resume);
+  }
+
+  /** Sequences with unfinished jobs, or only those that a failure has halted. */
+  sequences(query: Query<"/api/sequences"> = {}) {
+    return get(this.#http, "/api/sequences", [], query);
+  }
+
+  /** Lets a halted sequence go on with its next job. */
+  resumeSequence(type: string, key: string): Promise<wire.Sequence> {
+    return change(this.#http, "/api/sequences/{type}/{key}/resume", [type, key], undefined);
+  }
+
   lifecycles() {
     return get(this.#http, "/api/lifecycles", []);
   }
@@ -340,6 +421,11 @@ export class Client {
   /** A lifecycle as a drawing (SVG). */
   diagram(lifecycle: string): Promise<string> {
     return this.#text(pathOf("/api/lifecycles/{name}/diagram.svg", lifecycle));
+  }
+
+  /** What another version of a lifecycle, given as the text of its file, would change. Changes nothing. */
+  tryLifecycle(name: string, version: WithDurations<wire.TryLifecycle, "since">): Promise<wire.WhatIf> {
+    return change(this.#http, "/api/lifecycles/{name}/what-if", [name], spans(version, ["since"]) as wire.TryLifecycle);
   }
 
   types() {
@@ -376,6 +462,16 @@ export class Client {
     return change(this.#http, "/api/schedules", [], schedule);
   }
 
+  /** Replaces the times, the job and the policies of a schedule. */
+  replaceSchedule(id: string, schedule: wire.NewSchedule): Promise<wire.Schedule> {
+    return put(this.#http, "/api/schedules/{id}", [id], schedule);
+  }
+
+  /** Creates the job of a schedule now; its times stay. */
+  runSchedule(id: string): Promise<wire.JobAnswer> {
+    return change(this.#http, "/api/schedules/{id}/run", [id], undefined) as Promise<wire.JobAnswer>;
+  }
+
   pauseSchedule(id: string): Promise<wire.Schedule> {
     return change(this.#http, "/api/schedules/{id}/pause", [id], undefined);
   }
@@ -404,6 +500,16 @@ export class Client {
   /** Enables a disabled webhook; it continues with the first event that was not delivered. */
   enableWebhook(id: string): Promise<wire.Webhook> {
     return change(this.#http, "/api/webhooks/{id}/enable", [id], undefined);
+  }
+
+  /** Stops the deliveries of a webhook until it is enabled. */
+  disableWebhook(id: string): Promise<wire.Webhook> {
+    return change(this.#http, "/api/webhooks/{id}/disable", [id], undefined);
+  }
+
+  /** Sends events of a webhook again: those after a position of the journal, or from this long ago on. */
+  replayWebhook(id: string, replay: WithDurations<wire.WebhookReplay, "since">): Promise<wire.Webhook> {
+    return change(this.#http, "/api/webhooks/{id}/replay", [id], spans(replay, ["since"]));
   }
 
   deleteWebhook(id: string): Promise<wire.Webhook> {

@@ -13,26 +13,31 @@ import type { Transport } from "./transport.js";
 /** A connection without data for this long, not even a comment, is reopened. */
 const SILENCE_MAX = 60_000;
 const CONNECT_TIMEOUT = 30_000;
-/** After this many failed connections in a row the caller gets the error. */
-const FAILURES_MAX = 8;
+/** A stream that gives nothing for this long after its connection broke is an error. */
+const OUTAGE_MAX = 60_000;
 
 /** A stream to follow. */
 export interface StreamRequest {
   path: string;
   lastId?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Milliseconds of failed connections without any data after which the caller gets the error. Default: a minute. */
+  outageMax?: number;
 }
 
 /** The events of a stream, over any number of connections, until the server ends it with 204. */
 export async function* sentEvents(transport: Transport, stream: StreamRequest): AsyncGenerator<SentEvent, void> {
   let { lastId } = stream;
-  for (let failures = 0; ; ) {
-    const connection = new Connection(transport, { ...stream, lastId });
+  const { outageMax = OUTAGE_MAX } = stream;
+  let failures = 0;
+  let brokenAt = 0;
+  const onPiece = () => (failures = 0);
+  for (;;) {
+    const connection = new Connection(transport, { ...stream, lastId }, onPiece);
     let failure: unknown = new Unreachable("the stream breaks off repeatedly");
     try {
       if (!(await connection.open())) return;
       for await (const event of connection.events()) {
-        failures = 0;
         lastId = event.id;
         yield event;
       }
@@ -42,8 +47,9 @@ export async function* sentEvents(transport: Transport, stream: StreamRequest): 
     } finally {
       connection.close();
     }
+    if (failures === 0) brokenAt = performance.now();
+    else if (performance.now() - brokenAt > outageMax) throw failure;
     failures += 1;
-    if (failures >= FAILURES_MAX) throw failure;
     const pause = retryAfterOf(failure) ?? connection.retry ?? backoff(failures);
     await wait(pause, stream.signal);
   }
@@ -54,10 +60,13 @@ class Connection {
   readonly #stream: StreamRequest;
   readonly #reader: SseReader;
   readonly #limit: Limit;
+  readonly #onPiece: () => void;
   #body: ReadableStream<Uint8Array> | null = null;
 
-  constructor(transport: Transport, stream: StreamRequest) {
+  /** `onPiece` is called when data arrives, be it a comment. */
+  constructor(transport: Transport, stream: StreamRequest, onPiece: () => void) {
     this.#transport = transport;
+    this.#onPiece = onPiece;
     this.#stream = stream;
     this.#reader = new SseReader(stream.lastId);
     this.#limit = new Limit(CONNECT_TIMEOUT, stream.signal);
@@ -86,6 +95,7 @@ class Connection {
     try {
       for await (const piece of this.#body) {
         this.#limit.restart(SILENCE_MAX);
+        this.#onPiece();
         yield* this.#reader.push(decoder.decode(piece, { stream: true }));
       }
     } catch (error) {

@@ -1,3 +1,6 @@
+/** The longest time of a timer: with a longer one it would fire at once. */
+export const TIMER_MAX = 2 ** 31 - 1;
+
 /** A signal that aborts after a timeout, which can be restarted, or with another signal. */
 export class Limit {
   readonly #controller = new AbortController();
@@ -21,9 +24,14 @@ export class Limit {
     clearTimeout(this.#timer);
     if (timeout === null) return;
     const error = new DOMException(`no answer within ${String(timeout)} ms`, "TimeoutError");
+    this.#abortAfter(timeout, error);
+  }
+
+  #abortAfter(timeout: number, error: DOMException): void {
     this.#timer = setTimeout(() => {
-      this.#controller.abort(error);
-    }, timeout);
+      if (timeout > TIMER_MAX) this.#abortAfter(timeout - TIMER_MAX, error);
+      else this.abort(error);
+    }, Math.min(timeout, TIMER_MAX));
   }
 
   /** Nothing aborts any more. */

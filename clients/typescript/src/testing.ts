@@ -174,7 +174,7 @@ export class TestServer implements AsyncDisposable {
     const phases: wire.Phase[] = ["ready", "held", "active"];
     const pages = await Promise.all(phases.map((phase) => this.client.list({ phase, limit: 500 })));
     const now = this.now.getTime();
-    const isLater = (job: wire.Job) => job.phase === "ready" && Date.parse(job.run_at) > now;
+    const isLater = (job: wire.Job | wire.JobRequest) => job.phase === "ready" && Date.parse(job.run_at) > now;
     return pages.every(({ jobs }) => jobs.every(isLater));
   }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Problem, ProtocolError, Unreachable, isRetryable, retryAfterOf } from "./errors.js";
 import type * as wire from "./generated.js";
-import { Limit } from "./limit.js";
+import { Limit, TIMER_MAX } from "./limit.js";
 
 const CALL_TIMEOUT = 30_000;
 const TRIES = 4;
@@ -14,9 +14,18 @@ const PATIENCE = 5_000;
 /** The content of an upload. A file: `await fs.openAsBlob(path)`. */
 export type Content = string | Uint8Array<ArrayBuffer> | Blob;
 
+/** The slowest connection on which an upload succeeds. */
+const UPLOAD_BYTES_PER_SECOND = 16 << 10;
+
+/** Milliseconds that an upload may take: more for more content. */
+export function uploadTimeout(content: Content): number {
+  const size = typeof content === "string" ? Buffer.byteLength(content) : "size" in content ? content.size : content.byteLength;
+  return CALL_TIMEOUT + (size / UPLOAD_BYTES_PER_SECOND) * 1_000;
+}
+
 /** A request, which can be sent any number of times. */
 export interface Request {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With the query. */
   path: string;
   /** JSON. */
@@ -136,7 +145,7 @@ export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boo
 /** Waits; throws the signal's reason if it aborts. */
 export async function wait(millis: number, signal?: AbortSignal): Promise<void> {
   try {
-    await sleep(millis, undefined, signal ? { signal } : {});
+    await sleep(Math.min(millis, TIMER_MAX), undefined, signal ? { signal } : {});
   } catch (error) {
     throw signal?.aborted ? signal.reason : error;
   }

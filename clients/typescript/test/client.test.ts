@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 import { Client, Problem, Unreachable } from "tenure";
 import { startServer } from "tenure/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -63,6 +65,167 @@ test("every call of operators is answered", async () => {
   expect(await c.readiness()).toBeDefined();
   expect(await c.metrics()).toContain("tenure_claims_total");
 });
+
+test("flow control has its calls", async () => {
+  const c = client();
+  expect((await c.resources()).resources.map(({ name }) => name)).toContain("openai");
+  expect((await c.setResource("openai", { running: 5, rate: { count: 1, per: "1s" } })).limits.running).toBe(5);
+  expect((await c.setResource("openai", { running: null, waiting: 7 })).limits.running).toBeNull();
+  expect((await c.resetResource("openai")).origin).toBe("file");
+  expect((await c.pauseResource("openai", { for: 3_600_000 })).paused).toBe(true);
+  expect((await c.resumeResource("openai")).paused).toBe(false);
+  expect((await c.resource("openai", { key: "none" })).buckets).toEqual([]);
+  const first = await c.create({ type: "ordered", payload: { account: "a/b" } });
+  const second = await c.create({ type: "ordered", payload: { account: "a/b" } });
+  const { jobs: [claimed] } = await c.claim({ worker: "w-seq", types: ["ordered"], max: 1, start: true });
+  const error = { code: "NO", message: "no", class: "permanent" } as const;
+  await c.report("w-seq", { job: first.id, fence: claimed?.lease.fence ?? 0, verb: "fail", error });
+  expect((await c.sequences({ halted: true })).sequences).toMatchObject([{ type: "ordered", key: "a/b" }]);
+  expect((await c.resumeSequence("ordered", "a/b")).key).toBe("a/b");
+  await c.cancel(second.id);
+});
+
+test("schedules, webhooks and lifecycles have their calls", async () => {
+  const c = client();
+  const job = { type: freshType() };
+  await c.createSchedule({ id: "often", cron: "0 3 * * *", job });
+  expect((await c.replaceSchedule("often", { cron: "0 4 * * *", job })).cron).toBe("0 4 * * *");
+  expect((await c.runSchedule("often")).type).toBe(job.type);
+  await c.deleteSchedule("often");
+  const { id } = await c.createWebhook({ url: "https://example.com/hook" });
+  expect((await c.disableWebhook(id)).disabled_at).not.toBeNull();
+  expect((await c.replayWebhook(id, { since: 60_000 })).id).toBe(id);
+  await c.deleteWebhook(id);
+  const { source } = await c.call<{ source: string }>("GET", "/api/lifecycles/distributed");
+  expect((await c.tryLifecycle("distributed", { source, since: "1h" })).name).toBe("distributed");
+});
+
+describe("requests in SQL", () => {
+  const intake = {
+    id: "r1",
+    type: "t",
+    queue: null,
+    user_id: null,
+    correlation_id: "r1",
+    state: null,
+    phase: "intake",
+    requested_at: "2026-11-19T21:00:00.000Z",
+  };
+
+  /** `r1` is a request in SQL with these answers, one after the other. */
+  function answered(...answers: object[]) {
+    const left = [...answers];
+    proxy.fault = ({ path }) => {
+      if (path.startsWith("/api/jobs/r1/stream")) return { status: 404, code: "not_found", headers: {} };
+      if (path === "/api/jobs/r1") return { json: { ...intake, ...(left.length > 1 ? left.shift() : left[0]) } };
+      return "pass";
+    };
+  }
+
+  test("have no state", async () => {
+    answered({});
+    expect(await remote.get("r1")).toEqual(intake);
+  });
+
+  test("are waited for and followed as the job that answers them", async () => {
+    const job = await client().create({ type: freshType(), delay: "1h" });
+    await client().appendLogs(job.id, [{ text: "one" }]);
+    await client().cancel(job.id);
+    const merged = { phase: "merged", job_id: job.id };
+    answered({}, {}, merged);
+    expect((await remote.wait("r1", "20s")).id).toBe(job.id);
+    answered({}, merged);
+    const seen = [];
+    for await (const item of remote.follow("r1")) seen.push(item.type);
+    expect(seen).toEqual(["log", "status"]);
+  });
+
+  test("that are refused throw the problem", async () => {
+    const problem = { type: "/problems/validation_failed", title: "no", status: 422, detail: "n is missing", instance: "/", code: "validation_failed" };
+    answered({}, { phase: "refused", problem });
+    await expect(remote.wait("r1")).rejects.toMatchObject({ code: "validation_failed", detail: "n is missing" });
+    await expect(remote.follow("r1").next()).rejects.toMatchObject({ code: "validation_failed" });
+  });
+
+  test("that no node takes in are waited for up to the timeout", async () => {
+    answered({});
+    await expect(remote.wait("r1", 300)).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+});
+
+test("every operation of the API has a method", () => {
+  const api = JSON.parse(readFileSync(process.env.TENURE_OPENAPI ?? "", "utf8")) as { paths: Record<string, Record<string, { operationId?: string }>> };
+  const operations = Object.values(api.paths).flatMap((path) => Object.values(path).flatMap(({ operationId }) => operationId ?? []));
+  const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const methods = operations.flatMap((operation) => (operation in METHODS ? (METHODS[operation] ?? []) : camel(operation)));
+  expect(methods.filter((name) => !(name in Client.prototype))).toEqual([]);
+  expect(Object.keys(METHODS).filter((operation) => !operations.includes(operation))).toEqual([]);
+});
+
+/** The methods that do not have the name of their operation; pages for people have none. */
+const METHODS: Record<string, string | null> = {
+  act_on_jobs: "act",
+  add_job_asset: "upload",
+  amend_job: "amend",
+  append_job_logs: "appendLogs",
+  cancel_job: "cancel",
+  claim_jobs: "claim",
+  confirm_cancel: "report",
+  create_job: "create",
+  create_jobs: "createMany",
+  create_stream_token: "streamToken",
+  dead_letter_job: "deadLetter",
+  delete_job: "delete",
+  dismiss_dead_letter: "dismiss",
+  explain_job: "explain",
+  fail_job: "report",
+  get_credits: "credits",
+  get_docs: null,
+  get_health: "health",
+  get_job: "get",
+  get_job_asset: "asset",
+  get_job_asset_content: "download",
+  get_lifecycle: "lifecycle",
+  get_lifecycle_diagram: "diagram",
+  get_metrics: "metrics",
+  get_openapi: null,
+  get_problem: null,
+  get_readiness: "readiness",
+  get_resource: "resource",
+  get_schedule: "schedule",
+  get_stats: "stats",
+  get_webhook: "webhook",
+  grant_credits: "grant",
+  heartbeat_job: "report",
+  list_audit: "audit",
+  list_dead_letters: "deadLetters",
+  list_events: "events",
+  list_job_assets: "assets",
+  list_job_events: "history",
+  list_job_logs: "logs",
+  list_jobs: "list",
+  list_keys: "keys",
+  list_lifecycles: "lifecycles",
+  list_queues: "queues",
+  list_resources: "resources",
+  list_schedules: "schedules",
+  list_sequences: "sequences",
+  list_types: "types",
+  list_webhooks: "webhooks",
+  list_workers: "workers",
+  partial_job: "report",
+  redrive_dead_letters: "redrive",
+  reject_job: "report",
+  release_job: "report",
+  replay_job: "replay",
+  report_jobs: "reports",
+  report_progress: "report",
+  retry_job: "retry",
+  signal_job: "signal",
+  start_job: "report",
+  stream_job: "follow",
+  succeed_job: "report",
+};
 
 test("a problem has the members of its code", async () => {
   const job = await client().create({ type: freshType(), delay: 3_600_000 });
@@ -176,6 +339,7 @@ describe("streams", () => {
     start({ client: client() }, (worker) => worker.on(type, () => 42));
     expect(await client().wait(id, "20s")).toMatchObject({ state: "succeeded", result: 42 });
     expect((await client().wait(id)).state).toBe("succeeded");
+    expect((await client().wait(id, "30d")).state).toBe("succeeded");
   });
 });
 

@@ -4,7 +4,7 @@ import { existsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Cancelled, Client, Partial, Permanent, Problem, Reject, Release, Transient, Worker } from "../dist/index.js";
+import { Cancelled, Client, Ended, Partial, Permanent, Problem, Reject, Release, Transient, Worker } from "../dist/index.js";
 
 const options = JSON.parse(process.env.TENURE_CONFORMANCE);
 const POLL_INTERVAL = 10;
@@ -33,6 +33,8 @@ function stopped(job, atLeast) {
   });
 }
 
+const paused = (pause) => pause && { resource: pause.resource, for: pause.for_ms };
+
 const steps = {
   log: (job, { text, stream, level }) => job.log(text, { stream, level }),
   progress: (job, { percent, message }) => job.progress(percent, message),
@@ -58,11 +60,11 @@ const steps = {
       show("created", { job: job.id, index, id: value?.id ?? null, code });
     });
   },
-  transient(_, { code, message, retry_after_ms: retryAfter, ...more }) {
-    throw new Transient(code, message, { retryAfter, ...more });
+  transient(_, { code, message, retry_after_ms: retryAfter, pause, ...more }) {
+    throw new Transient(code, message, { retryAfter, pause: paused(pause), ...more });
   },
-  permanent(_, { code, message, ...more }) {
-    throw new Permanent(code, message, more);
+  permanent(_, { code, message, pause, ...more }) {
+    throw new Permanent(code, message, { pause: paused(pause), ...more });
   },
   partial(_, { code, message, ...more }) {
     throw new Partial(code, message, more);
@@ -70,8 +72,8 @@ const steps = {
   reject(_, { reason }) {
     throw new Reject(reason);
   },
-  release(_, { checkpoint, delay_ms: delay }) {
-    throw new Release({ checkpoint, delay });
+  release(_, { checkpoint, delay_ms: delay, pause }) {
+    throw new Release({ checkpoint, delay, pause: paused(pause) });
   },
   cancelled(_, { checkpoint, result }) {
     throw new Cancelled({ checkpoint, result });
@@ -85,8 +87,30 @@ const steps = {
 };
 
 async function handle(job) {
-  const { id, attempt, fence, checkpoint, traceparent, correlationId } = job;
-  show("started", { job: id, attempt, fence, checkpoint, traceparent, correlation_id: correlationId });
+  started(job);
+  return perform(job);
+}
+
+async function handleBatch(jobs) {
+  for (const job of jobs) started(job, { batch: jobs.length });
+  const results = [];
+  for (const job of jobs) {
+    try {
+      results.push(await perform(job));
+    } catch (error) {
+      if (!(error instanceof Ended)) throw error;
+      results.push(error);
+    }
+  }
+  return results;
+}
+
+function started({ id, attempt, fence, checkpoint, traceparent, correlationId }, members = {}) {
+  show("started", { job: id, attempt, fence, checkpoint, traceparent, correlation_id: correlationId, ...members });
+}
+
+async function perform(job) {
+  const { attempt } = job;
   const { attempts } = job.payload;
   for (const { do: step, ...members } of attempts[Math.min(attempt, attempts.length) - 1]) {
     if (step === "succeed") return members.bytes ? "x".repeat(members.bytes) : members.result;
@@ -98,6 +122,7 @@ async function handle(job) {
 const { name, queue, types, slots, wait_ms: wait, drain_ms: drain } = options;
 const worker = new Worker({ name, queues: [queue], slots, wait, ...(drain !== null && { drain }) });
 for (const type of types) worker.on(type, { payload: script }, handle);
+for (const type of options.batches ?? []) worker.onBatch(type, { payload: script }, handleBatch);
 await worker.run();
 show("drained");
 // A handler that was abandoned may still run.

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * What happens to a request: `pass`; `lose`: the server gets it, but the answer is lost; `double`: the server gets it twice;
- * `{ delay }`: the answer is late by this many milliseconds; `{ status, headers }`: the proxy answers with a problem.
+ * `{ delay }`: the answer is late by this many milliseconds; `{ status, headers }`: the proxy answers with a problem; `{ json }`: with this.
  */
-export type Fault = "pass" | "lose" | "double" | { delay: number } | { status: number; code: string; headers: Record<string, string> };
+export type Fault = "pass" | "lose" | "double" | { delay: number } | { json: object } | { status: number; code: string; headers: Record<string, string> };
 
 export interface Seen {
   path: string;
@@ -84,6 +84,7 @@ export class Proxy {
       gone.abort();
     });
     if (typeof fault === "object" && "status" in fault) return refuse(response, fault);
+    if (typeof fault === "object" && "json" in fault) return void response.end(JSON.stringify(fault.json));
     if (fault === "double") (await this.#forward(request, body, gone.signal)).resume();
     const answer = await this.#forward(request, body, gone.signal);
     if (fault === "lose") return void response.destroy();

@@ -25,6 +25,23 @@ heartbeat = "1s"
 cancel_grace = "30s"
 backoff = { base = "10ms", factor = 1.0, max = "10ms", jitter = "none" }
 
+[resources.openai]
+running = 100
+
+[types.metered]
+lifecycle = "distributed"
+uses = ["openai"]
+backoff = { base = "10ms", factor = 1.0, max = "10ms", jitter = "none" }
+
+[types.grouped]
+lifecycle = "distributed"
+batch = { size = 3, wait = "10m" }
+max_attempts = 1
+
+[types.ordered]
+lifecycle = "distributed"
+sequence = { key = "payload.account", on_failure = "halt" }
+
 [types.pattern]
 lifecycle = "pattern"
 

@@ -1,17 +1,70 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { toMillis, toSpan } from "../src/duration.js";
+import { sentEvents } from "../src/follow.js";
 import type * as wire from "../src/generated.js";
 import { freshId } from "../src/ids.js";
+import { Limit } from "../src/limit.js";
 import { SseReader } from "../src/sse.js";
+import { Transport } from "../src/transport.js";
 import { LocalLease } from "../src/worker/leases.js";
 import { StopCell } from "../src/worker/stop.js";
 import { chunks, truncate } from "../src/worker/text.js";
+import { until } from "./support.js";
 
 test("durations are milliseconds or texts", () => {
   expect(["500ms", "2s", "1m 30s", "1h", "1d"].map(toMillis)).toEqual([500, 2_000, 90_000, 3_600_000, 86_400_000]);
   expect([toSpan(1.4), toSpan("5s")]).toEqual(["1ms", "5s"]);
   expect(() => toMillis("soon")).toThrow(TypeError);
+});
+
+test("a timeout longer than a timer is not over at once", async () => {
+  const limit = new Limit(toMillis("30d"));
+  await sleep(20);
+  expect(limit.signal.aborted).toBe(false);
+  limit.restart(1);
+  await until(() => limit.signal.aborted);
+  limit.release();
+});
+
+describe("a stream", () => {
+  const answers: ((response: ServerResponse) => void)[] = [];
+  const server = createServer((_, response) => answers.shift()?.(response));
+  let transport: Transport;
+
+  beforeAll(async () => {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    transport = new Transport({ url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}` });
+  });
+  afterAll(() => server.close());
+
+  const status = (response: ServerResponse) => void response.end("event: status\ndata: {}\n\n");
+  const quiet = (response: ServerResponse) => void response.end(": quiet\nretry: 1\n\n");
+  const busy = (response: ServerResponse) => {
+    const problem = { code: "overloaded", status: 503, title: "busy", detail: "", instance: "/", type: "/problems/overloaded" };
+    response.writeHead(503, { "retry-after": "0", "content-type": "application/problem+json" }).end(JSON.stringify(problem));
+  };
+  const next = async (outageMax?: number) =>
+    (await sentEvents(transport, { path: "/", ...(outageMax !== undefined && { outageMax }) }).next()).value;
+
+  test.each([["quiet", quiet], ["unreachable", busy]] as const)("that is %s is opened again and again", async (_, answer) => {
+    answers.push(...Array.from({ length: 20 }, () => answer), status);
+    expect(await next()).toMatchObject({ name: "status" });
+  });
+
+  test("that gives nothing for too long is an error", async () => {
+    answers.push(...Array.from({ length: 20 }, () => busy));
+    await expect(next(0)).rejects.toThrow("overloaded");
+    expect(answers.length).toBeGreaterThan(10);
+    answers.length = 0;
+  });
 });
 
 test("ids are UUIDs of version 7", () => {

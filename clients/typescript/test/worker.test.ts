@@ -1,13 +1,15 @@
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { context, trace } from "@opentelemetry/api";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { Cancelled, Partial, Permanent, Reject, Release, Transient, Worker } from "tenure";
-import type { Handler, StandardSchema } from "tenure";
+import { Cancelled, Client, Partial, Permanent, Reject, Release, Transient, Worker } from "tenure";
+import type { BatchHandler, Handler, StandardSchema, wire } from "tenure";
 import { startServer } from "tenure/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
-import { deferred, eventTypes, freshType, idOf, silent, start, useServer } from "./support.js";
+import { uploadTimeout } from "../src/transport.js";
+import { Proxy } from "./proxy.js";
+import { deferred, eventTypes, freshType, idOf, silent, start, stopWorkers, until, useServer } from "./support.js";
 
 const { client } = useServer();
 
@@ -46,6 +48,23 @@ describe("how an attempt ends", () => {
       return "second";
     });
     expect(Date.parse(job.claimed_at ?? "") - Date.parse(job.created_at)).toBeGreaterThanOrEqual(700);
+  });
+
+  test.each([
+    new Transient("BUSY", "later", { pause: { resource: "openai", for: "1h" } }),
+    new Permanent("BUSY", "later", { pause: { resource: "openai", for: 3_600_000 } }),
+    new Release({ pause: { resource: "openai", for: "1h" } }),
+  ])("$name may pause a resource", async (ending) => {
+    await client().call("POST", "/api/resources/openai/resume", {});
+    run("metered", () => {
+      throw ending;
+    });
+    await client().create({ type: "metered" });
+    await until(async () => {
+      const { buckets } = await client().call<wire.Resource>("GET", "/api/resources/openai");
+      return buckets[0]?.paused_until !== null && buckets[0]?.paused_until !== undefined;
+    });
+    await stopWorkers();
   });
 
   test("a permanent failure is not", async () => {
@@ -271,6 +290,117 @@ describe("stop", () => {
     await running.promise;
     expect(await client().wait(id, "20s")).toMatchObject({ state: "cancelled", result: "soft_cancel" });
   });
+});
+
+describe("batches", () => {
+  /** Runs three jobs with a batch handler. */
+  async function finishedBatch(handler: BatchHandler<{ n: number }>) {
+    const worker = start({ client: client(), slots: 3 }, (added) => added.onBatch("grouped", handler));
+    const jobs = await client().createMany([1, 2, 3].map((n) => ({ type: "grouped", payload: { n } })));
+    const ended = await Promise.all(jobs.map((job) => client().wait(idOf(job), "20s")));
+    await worker.stop();
+    return ended;
+  }
+
+  test("a handler gets a group, and each job its own result and output", async () => {
+    const jobs = await finishedBatch((group) => {
+      for (const job of group) job.log(`job ${String(job.payload.n)} of ${String(group.length)}`);
+      return [group.length, new Permanent("BROKEN", "no"), null];
+    });
+    expect(jobs).toMatchObject([
+      { state: "succeeded", result: 3 },
+      { state: "failed", error: { code: "BROKEN" } },
+      { state: "succeeded", result: null },
+    ]);
+    const logs = await Promise.all(jobs.map(({ id }) => client().logs(id)));
+    expect(logs.map(({ lines }) => lines[0]?.text)).toEqual(["job 1 of 3", "job 2 of 3", "job 3 of 3"]);
+  });
+
+  test("what it throws fails all", async () => {
+    const jobs = await finishedBatch(() => {
+      throw new RangeError("too far");
+    });
+    expect(jobs.map(({ error }) => error?.code)).toEqual(["RangeError", "RangeError", "RangeError"]);
+  });
+
+  test("another number of results fails all", async () => {
+    const jobs = await finishedBatch(() => ["one"]);
+    expect(jobs.map(({ error }) => error?.code)).toEqual(["BAD_RESULT", "BAD_RESULT", "BAD_RESULT"]);
+    expect((await finishedBatch(() => undefined)).map(({ state }) => state)).toEqual(["succeeded", "succeeded", "succeeded"]);
+  });
+
+  test("a payload that cannot be read fails alone", async () => {
+    const worker = start({ client: client(), slots: 3 }, (added) =>
+      added.onBatch("grouped", { payload: z.object({ n: z.number() }) }, (jobs) => jobs.map(({ payload }) => payload.n)),
+    );
+    const jobs = await client().createMany([1, "two", 3].map((n) => ({ type: "grouped", payload: { n } })));
+    const ended = await Promise.all(jobs.map((job) => client().wait(idOf(job), "20s")));
+    expect(ended).toMatchObject([{ result: 1 }, { error: { code: "BAD_PAYLOAD" } }, { result: 3 }]);
+    await worker.stop();
+  });
+
+  test("a job without a group is a list of one", async () => {
+    const type = freshType();
+    start({ client: client(), slots: 4 }, (worker) => worker.onBatch<number>(type, (jobs) => jobs.map(({ payload }) => payload)));
+    const jobs = await client().createMany([1, 2, 3].map((n) => ({ type, payload: n })));
+    const ended = await Promise.all(jobs.map((job) => client().wait(idOf(job), "20s")));
+    expect(ended.map(({ result }) => result)).toEqual([1, 2, 3]);
+  });
+});
+
+describe("uploads", () => {
+  /** Runs a handler through a proxy that refuses uploads. */
+  async function withoutUploads(handler: Handler<unknown>) {
+    const proxy = await Proxy.start(client().url);
+    try {
+      const type = freshType();
+      proxy.fault = ({ path }) => (path.includes("/assets") ? { status: 413, code: "too_large", headers: {} } : "pass");
+      start({ client: new Client({ url: proxy.url }) }, (worker) => worker.on(type, handler));
+      const { id } = await client().create({ type, max_attempts: 1 });
+      return await client().wait(id, "20s");
+    } finally {
+      await stopWorkers();
+      await proxy.close();
+    }
+  }
+
+  test("an upload that failed unnoticed fails the attempt", async () => {
+    const job = await withoutUploads((job) => {
+      void job.asset("a.txt", "x");
+      return "done";
+    });
+    expect(job).toMatchObject({ outcome: "dead", error: { code: "too_large", class: "transient" } });
+  });
+
+  test("an upload whose failure the handler has seen does not", async () => {
+    const job = await withoutUploads(async (job) => {
+      await Promise.allSettled([job.asset("a.txt", "x")]);
+      return job.asset("b.txt", "x").catch(() => "done");
+    });
+    expect(job).toMatchObject({ state: "succeeded", result: "done" });
+  });
+
+  test("the failure of the handler goes first", async () => {
+    const job = await withoutUploads((job) => {
+      void job.asset("a.txt", "x");
+      throw new Permanent("BROKEN", "no");
+    });
+    expect(job).toMatchObject({ state: "failed", error: { code: "BROKEN" } });
+  });
+
+  test("they have more time for more content", () => {
+    expect([uploadTimeout(""), uploadTimeout("ü".repeat(8 << 10)), uploadTimeout(new Uint8Array(16 << 10)), uploadTimeout(new Blob(["x"]))]).toEqual([
+      30_000,
+      31_000,
+      31_000,
+      30_000 + 1_000 / (16 << 10),
+    ]);
+  });
+});
+
+test("a line with a name that the server refuses has the default", async () => {
+  const job = await finished((job) => job.log("kept", { stream: "", level: "x".repeat(256) }));
+  expect((await client().logs(job.id)).lines).toMatchObject([{ text: "kept", stream: "stdout", level: "info" }]);
 });
 
 describe("drain", () => {

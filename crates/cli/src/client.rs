@@ -236,7 +236,9 @@ pub(crate) fn cli_error(error: &anyhow::Error) -> CliError {
         Some(error @ Error::Unreachable(_)) => CliError::new(Exit::Unreachable, error.to_string())
             .help("start a server with `tenure serve`, or set another address with --server or TENURE_URL"),
         Some(Error::Refused(problem)) => refusal(problem),
-        Some(Error::Protocol(_)) | None => CliError::new(Exit::Failed, format!("{error:#}")),
+        Some(Error::Protocol(_) | Error::TimedOut(_)) | None => {
+            CliError::new(Exit::Failed, format!("{error:#}"))
+        }
     }
 }
 

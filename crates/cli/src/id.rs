@@ -3,9 +3,10 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use tenure_api::{CallId, JobRecord};
+use tenure_client::FoundJob;
 
 use crate::client::{Page, Server};
-use crate::job::request::FoundJob;
+use crate::job::request;
 use crate::output::{CliError, Exit};
 use crate::show::plain;
 
@@ -97,7 +98,7 @@ async fn in_range(server: &Server, part: &IdPart, mut query: Value) -> Result<Ve
     let mut found = Vec::new();
     loop {
         let page: Page<FoundJob> = server.page(CallId::ListJobs, &[], &query).await?;
-        let mut page = page.map(FoundJob::shown);
+        let mut page = page.map(request::shown);
         let next = page.next_cursor.take();
         found.extend(page.into_rows().filter(|job| part.admits(&job.id)));
         let is_inside =

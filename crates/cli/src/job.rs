@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use tenure_api::request::{Cancel, GiveUp};
 use tenure_api::{Asset, CallId, CancelMode, Event, JobRecord};
-use tenure_client::{Amendment, Follow, NewJob};
+use tenure_client::{Amendment, Error, FoundJob, NewJob};
 use tenure_core::time::{Millis, Timestamp};
 
 use crate::args::{EditArgs, JobCommand, JobFilter, NewJobArgs, OutputFormat, PageArgs, TargetArgs, TimeArg};
@@ -18,7 +18,6 @@ use crate::client::{Answer, Page, Server};
 use crate::output::{self, CliError, Exit};
 use crate::show::{self, List, Pairs, age, text};
 use crate::{id, payload};
-use request::FoundJob;
 
 /// Printed when an idempotency key finds an earlier job.
 pub(crate) const ALREADY_EXISTS: &str = "the job already exists";
@@ -96,7 +95,7 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         JobCommand::Assets(args) => return assets(server, &id(&args.job).await?, format).await,
         JobCommand::Get(args) => {
             let found: Answer<FoundJob> = server.get(CallId::GetJob, &[&id(&args.job).await?]).await?;
-            found.map(FoundJob::shown)
+            found.map(request::shown)
         }
         JobCommand::Replay { job, seq } => {
             server.get_with(CallId::ReplayJob, &[&id(&job).await?], &json!({ "seq": seq })).await?
@@ -208,7 +207,7 @@ async fn list(
     query["q"] = if terms.is_empty() { Value::Null } else { json!(terms.join(" ")) };
     query["cursor"] = json!(page.cursor);
     let page: Page<FoundJob> = server.list(CallId::ListJobs, &[], query, page.limit).await?;
-    let page = page.map(FoundJob::shown);
+    let page = page.map(request::shown);
     JOBS.print(format, &page)?;
     hint_more(page.next_cursor.as_deref());
     Ok(Exit::Done)
@@ -248,32 +247,19 @@ pub(crate) async fn filter(filter: &JobFilter, server: &Server) -> Result<Value>
 }
 
 async fn wait(server: &Server, id: &str, timeout: Option<Millis>, format: OutputFormat) -> Result<Exit> {
-    let finished = wait_until_finished(server, id);
-    let id = match timeout {
-        Some(limit) => {
-            let finished = tokio::time::timeout(Duration::from_millis(limit.0), finished).await;
-            finished.map_err(|_| {
-                CliError::new(Exit::TimedOut, format!("the job did not finish within {limit}"))
-                    .help(format!("find out why with `tenure explain {}`", show::short(id)))
-            })??
+    let limit = timeout.map(|limit| Duration::from_millis(limit.0));
+    let finished = match server.client.wait(id, limit).await {
+        Err(Error::TimedOut(limit)) => {
+            let limit = Millis(limit.as_millis() as u64);
+            let error = CliError::new(Exit::TimedOut, format!("the job did not finish within {limit}"));
+            return Err(error.help(format!("find out why with `tenure explain {}`", show::short(id))).into());
         }
-        None => finished.await?,
+        finished => finished?,
     };
-    let job = server.get(CallId::GetJob, &[&id]).await?;
+    // It is another job if that answers a request in SQL.
+    let job = server.get(CallId::GetJob, &[&finished.id]).await?;
     JOBS.print_one(format, &job)?;
     Ok(exit_code(&job))
-}
-
-/// Waits even while the server is unreachable. Returns the job, which is another one if that answers a request in SQL.
-async fn wait_until_finished(server: &Server, id: &str) -> Result<String> {
-    let job = request::job(server, id.to_owned()).await?;
-    let mut following = server.client.follow(&job);
-    while let Some(item) = following.next().await {
-        if let Follow::Status { .. } = item? {
-            break;
-        }
-    }
-    Ok(job)
 }
 
 /// The exit code for a finished job.

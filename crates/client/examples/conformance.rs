@@ -21,6 +21,9 @@ struct Options {
     slots: usize,
     wait_ms: u64,
     drain_ms: Option<u64>,
+    /// The types that have a batch handler.
+    #[serde(default)]
+    batches: Vec<String>,
     gates: PathBuf,
 }
 
@@ -71,12 +74,14 @@ enum Step {
         retry_after_ms: Option<u64>,
         stage: Option<String>,
         details: Option<Value>,
+        pause: Option<Pause>,
     },
     Permanent {
         code: String,
         message: String,
         stage: Option<String>,
         details: Option<Value>,
+        pause: Option<Pause>,
     },
     Partial {
         code: String,
@@ -89,6 +94,7 @@ enum Step {
     Release {
         checkpoint: Option<Value>,
         delay_ms: Option<u64>,
+        pause: Option<Pause>,
     },
     Cancelled {
         checkpoint: Option<Value>,
@@ -100,6 +106,12 @@ enum Step {
     Panic {
         message: String,
     },
+}
+
+#[derive(Clone, Deserialize)]
+struct Pause {
+    resource: String,
+    for_ms: u64,
 }
 
 #[derive(Deserialize)]
@@ -130,18 +142,41 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (client, options) = (client.clone(), options.clone());
         worker = worker.on(job_type, move |job| handle(job, client.clone(), options.clone()));
     }
+    for job_type in &options.batches {
+        let (client, options) = (client.clone(), options.clone());
+        worker = worker.on_batch(job_type, move |jobs| handle_batch(jobs, client.clone(), options.clone()));
+    }
     worker.run().await?;
     print(&json!({ "line": "drained" }));
     Ok(())
 }
 
 async fn handle(job: Job<Script>, client: Client, options: Options) -> Ending {
+    started(&job, None);
+    perform_all(&job, &client, &options).await
+}
+
+async fn handle_batch(jobs: Vec<Job<Script>>, client: Client, options: Options) -> Result<Vec<Ending>, Fail> {
+    jobs.iter().for_each(|job| started(job, Some(jobs.len())));
+    let mut endings = Vec::new();
+    for job in &jobs {
+        endings.push(perform_all(job, &client, &options).await);
+    }
+    Ok(endings)
+}
+
+fn started(job: &Job<Script>, batch: Option<usize>) {
     let (checkpoint, traceparent) = (&job.checkpoint, &job.traceparent);
-    print(&json!({ "line": "started", "job": job.id, "attempt": job.attempt, "fence": job.fence,
-        "checkpoint": checkpoint, "traceparent": traceparent, "correlation_id": job.correlation_id }));
+    print(
+        &json!({ "line": "started", "job": job.id, "attempt": job.attempt, "fence": job.fence, "batch": batch,
+        "checkpoint": checkpoint, "traceparent": traceparent, "correlation_id": job.correlation_id }),
+    );
+}
+
+async fn perform_all(job: &Job<Script>, client: &Client, options: &Options) -> Ending {
     let attempt = (job.attempt as usize).min(job.payload.attempts.len());
     for step in &job.payload.attempts[attempt - 1] {
-        if let Some(ending) = perform(&job, step, &client, &options).await? {
+        if let Some(ending) = perform(job, step, client, options).await? {
             return ending;
         }
     }
@@ -218,20 +253,23 @@ fn end(step: &Step) -> Result<Ending, Fail> {
     let fail = match step {
         Step::Succeed { bytes: Some(count), .. } => return Ok(Ok("x".repeat(*count).into())),
         Step::Succeed { result, .. } => return Ok(Ok(result.clone().unwrap_or_default())),
-        Step::Transient { code, message, retry_after_ms, stage, details } => {
+        Step::Transient { code, message, retry_after_ms, stage, details, pause } => {
             let fail = with_more(Fail::transient(code, message), stage.as_deref(), details.as_ref());
-            with(fail, retry_after_ms.map(Duration::from_millis), Fail::retry_after)
+            let fail = with(fail, retry_after_ms.map(Duration::from_millis), Fail::retry_after);
+            with(fail, pause.clone(), paused)
         }
-        Step::Permanent { code, message, stage, details } => {
-            with_more(Fail::permanent(code, message), stage.as_deref(), details.as_ref())
+        Step::Permanent { code, message, stage, details, pause } => {
+            let fail = with_more(Fail::permanent(code, message), stage.as_deref(), details.as_ref());
+            with(fail, pause.clone(), paused)
         }
         Step::Partial { code, message, result } => {
             with(Fail::partial(code, message), result.clone(), Fail::result)
         }
         Step::Reject { reason } => Fail::reject(reason),
-        Step::Release { checkpoint, delay_ms } => {
+        Step::Release { checkpoint, delay_ms, pause } => {
             let fail = with(Fail::release(), checkpoint.clone(), Fail::checkpoint);
-            with(fail, delay_ms.map(Duration::from_millis), Fail::delay)
+            let fail = with(fail, delay_ms.map(Duration::from_millis), Fail::delay);
+            with(fail, pause.clone(), paused)
         }
         Step::Cancelled { checkpoint, result } => {
             let fail = with(Fail::cancelled(), checkpoint.clone(), Fail::checkpoint);
@@ -242,6 +280,10 @@ fn end(step: &Step) -> Result<Ending, Fail> {
         _ => unreachable!("`perform` handles every other step"),
     };
     Ok(Err(fail))
+}
+
+fn paused(fail: Fail, pause: Pause) -> Fail {
+    fail.pause(pause.resource, Duration::from_millis(pause.for_ms))
 }
 
 fn with<T>(fail: Fail, value: Option<T>, set: impl FnOnce(Fail, T) -> Fail) -> Fail {

@@ -14,6 +14,7 @@ macro_rules! calls {
 
 mod assets;
 mod coalesce;
+mod found_job;
 mod jobs;
 mod operators;
 pub(crate) mod transport;
@@ -35,6 +36,7 @@ use crate::error::{Error, Problem, Result};
 
 pub use assets::{Content, Download, OpenFile};
 use coalesce::Coalescer;
+pub use found_job::FoundJob;
 pub use jobs::{Created, Enqueued};
 use transport::{Request, decode};
 pub use workers::Reported;

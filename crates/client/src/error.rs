@@ -20,6 +20,9 @@ pub enum Error {
     /// The answer or the request is not of the protocol.
     #[error("{0}")]
     Protocol(String),
+    /// A job did not finish in the time that [`Client::wait`](crate::Client::wait) was given.
+    #[error("the job did not finish within {0:?}")]
+    TimedOut(Duration),
 }
 
 impl Error {
@@ -27,7 +30,7 @@ impl Error {
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Self::Refused(problem) => Some(problem),
-            Self::Unreachable(_) | Self::Protocol(_) => None,
+            Self::Unreachable(_) | Self::Protocol(_) | Self::TimedOut(_) => None,
         }
     }
 
@@ -41,7 +44,7 @@ impl Error {
         match self {
             Self::Refused(problem) => problem.is_retryable(),
             Self::Unreachable(_) => true,
-            Self::Protocol(_) => false,
+            Self::Protocol(_) | Self::TimedOut(_) => false,
         }
     }
 

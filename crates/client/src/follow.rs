@@ -10,18 +10,25 @@ use futures_util::Stream;
 use reqwest::StatusCode;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tenure_api::{AuditLine, CallId, Event, FinalStatus, LogLine};
+use tenure_api::{AuditLine, CallId, Event, FinalStatus, JobRecord, LogLine};
+use tokio::time::Instant;
 
 use crate::client::transport::{backoff, decode, event_stream};
-use crate::client::{Client, with_query};
+use crate::client::{Client, FoundJob, with_query};
 use crate::error::{Error, Result};
 use crate::request::{EventFilter, to_value};
 use sse::{Reader, SentEvent};
 
 /// A connection without data for this long, not even a comment, is reopened.
 const SILENCE_MAX: Duration = Duration::from_mins(1);
-/// After this many failed connections in a row the caller gets the error; the next call continues to try.
-const FAILURES_MAX: u32 = 8;
+/// When a stream has given nothing for this long after its connection broke, the caller gets the error; the next call continues to
+/// try.
+const OUTAGE_MAX: Duration = Duration::from_mins(1);
+/// Behind the last line of every log: the stream then begins with the final status.
+const AFTER_ALL_LINES: &str = "999999999999999999";
+
+/// Delay between two looks at a request in SQL that no node has taken in. That takes milliseconds while one runs.
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a followed job produces.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +49,10 @@ pub enum Follow {
 /// A job being followed; see [`Client::follow`].
 #[derive(Debug)]
 pub struct Following {
+    /// The id that the caller gave.
+    id: String,
+    /// The job that is followed: another one if the id is that of a request in SQL which it answers.
+    job: String,
     feed: EventFeed,
     over: bool,
 }
@@ -59,9 +70,56 @@ pub struct AuditLines {
 }
 
 impl Client {
-    /// Follows a job: its log from the start, then its final status.
+    /// Follows a job: its log from the start, then its final status. A request in SQL is followed as the job that it becomes or that
+    /// answers it; its refusal is an error.
     pub fn follow(&self, job: &str) -> Following {
-        Following { feed: EventFeed::new(self, CallId::StreamJob.call().path_of(&[job]), None), over: false }
+        Following::new(self, job, None)
+    }
+
+    /// Waits until a job is finished and returns it, with [`Error::TimedOut`] after a timeout. Without one it waits also while the server
+    /// cannot be reached. For a request in SQL it waits for the job that it becomes or that answers it; its refusal is an error.
+    pub async fn wait(&self, job: &str, timeout: Option<Duration>) -> Result<JobRecord> {
+        let finished = self.finished(job);
+        match timeout {
+            Some(limit) => tokio::time::timeout(limit, finished).await.unwrap_or(Err(Error::TimedOut(limit))),
+            None => finished.await,
+        }
+    }
+
+    async fn finished(&self, job: &str) -> Result<JobRecord> {
+        let mut following = Following::new(self, job, Some(AFTER_ALL_LINES.to_owned()));
+        let mut tries = 0;
+        loop {
+            let error = match following.next().await {
+                Some(Ok(_)) => continue,
+                Some(Err(error)) => error,
+                None => match self.get(&following.job).await {
+                    Err(error) => error,
+                    found => return found,
+                },
+            };
+            if !error.is_retryable() {
+                return Err(error);
+            }
+            tries += 1;
+            tokio::time::sleep(error.retry_after().unwrap_or_else(|| backoff(tries))).await;
+        }
+    }
+
+    /// The job that a request in SQL became, as soon as a node has taken it in, or that answers it.
+    async fn job_behind(&self, id: &str) -> Result<String> {
+        loop {
+            let found = self.find(id).await?;
+            let request = match &found {
+                FoundJob::Job(job) => return Ok(job.id.clone()),
+                FoundJob::Request(request) => request,
+            };
+            match (found.refusal(), &request.job_id) {
+                (Some(problem), _) => return Err(Error::Refused(problem)),
+                (None, Some(job)) => return Ok(job.clone()),
+                (None, None) => tokio::time::sleep(LOOK_PAUSE).await,
+            }
+        }
     }
 
     /// Follows the journal after a cursor, or from its beginning.
@@ -92,10 +150,27 @@ impl AuditLines {
 }
 
 impl Following {
+    fn new(client: &Client, job: &str, last_id: Option<String>) -> Self {
+        let feed = EventFeed::new(client, stream_of(job), last_id);
+        Self { id: job.to_owned(), job: job.to_owned(), feed, over: false }
+    }
+
     /// The next item; `None` after the final status. After a retryable error, call it again.
     pub async fn next(&mut self) -> Option<Result<Follow>> {
         while !self.over {
-            let sent = self.feed.next().await;
+            let mut sent = self.feed.next().await;
+            // There is no stream of a request in SQL.
+            if sent.as_ref().is_err_and(|error| error.problem().is_some_and(|problem| problem.status == 404))
+            {
+                match self.feed.client.job_behind(&self.id).await {
+                    Ok(job) => {
+                        self.feed.path = stream_of(&job);
+                        self.job = job;
+                        continue;
+                    }
+                    Err(error) => sent = Err(error),
+                }
+            }
             self.over = match &sent {
                 Ok(sent) => sent.as_ref().is_none_or(|sent| sent.name == "status"),
                 Err(error) => !error.is_retryable(),
@@ -132,6 +207,10 @@ impl Events {
     }
 }
 
+fn stream_of(job: &str) -> String {
+    CallId::StreamJob.call().path_of(&[job])
+}
+
 fn final_status(text: &str) -> Result<Follow> {
     let FinalStatus { state, outcome, output, .. } = decode(text.as_bytes())?;
     Ok(Follow::Status { state, outcome, output: output.unwrap_or_default() })
@@ -146,13 +225,15 @@ struct EventFeed {
     open: Option<(reqwest::Response, Reader)>,
     sent: VecDeque<SentEvent>,
     failures: u32,
+    /// The first of these failures.
+    broken_at: Option<Instant>,
     pause: Option<Duration>,
 }
 
 impl EventFeed {
     fn new(client: &Client, path: String, last_id: Option<String>) -> Self {
         let (client, sent) = (client.clone(), VecDeque::new());
-        Self { client, path, last_id, open: None, sent, failures: 0, pause: None }
+        Self { client, path, last_id, open: None, sent, failures: 0, broken_at: None, pause: None }
     }
 
     /// The next event; `None` when the server ends the stream. Dropping the future loses nothing.
@@ -173,7 +254,7 @@ impl EventFeed {
             let piece = tokio::time::timeout(SILENCE_MAX, response.chunk()).await;
             if let Ok(Ok(Some(piece))) = piece {
                 self.sent.extend(reader.push(&piece));
-                self.failures = 0;
+                (self.failures, self.broken_at) = (0, None);
             } else {
                 // The end, a broken connection, or silence: reconnect behind the last event.
                 self.pause = reader.retry_ms().map(Duration::from_millis);
@@ -212,12 +293,13 @@ impl EventFeed {
         Ok(true)
     }
 
-    /// Counts a retryable failure; returns one that is not, or the last of too many.
+    /// Counts a retryable failure; returns one that is not, or the last one of a long outage.
     fn failed(&mut self, error: Error) -> Result<()> {
         self.pause = error.retry_after().or(self.pause);
         self.failures += 1;
-        if !error.is_retryable() || self.failures >= FAILURES_MAX {
-            self.failures = 1;
+        let broken_at = *self.broken_at.get_or_insert_with(Instant::now);
+        if !error.is_retryable() || broken_at.elapsed() > OUTAGE_MAX {
+            (self.failures, self.broken_at) = (1, None);
             return Err(error);
         }
         Ok(())

@@ -65,8 +65,8 @@ pub mod testing;
 mod worker;
 
 pub use client::{
-    Client, Content, Created, DEFAULT_URL, Download, Enqueued, Listing, OpenFile, Reported, key_from_env,
-    read_key,
+    Client, Content, Created, DEFAULT_URL, Download, Enqueued, FoundJob, Listing, OpenFile, Reported,
+    key_from_env, read_key,
 };
 pub use error::{Error, Problem, Result};
 pub use follow::{AuditLines, Events, Follow, Following};
@@ -81,10 +81,11 @@ pub use tenure_api::{
     Account, ActionResults, ApiKey, Asset, Attention, AuditLine, Call, CallId, CancelMode, CancelRequest,
     ClaimedJobs, Clock, DeadLetter, Event, Explanation, FailureStats, FinalStatus, Health, HeartbeatAnswer,
     HeldJob, HistoriesCheck, HistoryCheck, ItemResult, ItemResults, JobBrief, JobCount, JobError, JobRecord,
-    JobType, KeyScopes, Lease, LedgerLine, Lifecycle, LifecycleState, LifecycleSummary, LifecycleTransition,
-    LiveJobsCheck, LiveStateCheck, LogCount, LogLine, LongestLife, LongestLives, Minutes, NamedResult,
-    NextTransition, Node, ObstacleExample, PausedQueue, Percentiles, Queue, Readiness, RedriveResults,
-    ReplayObstacle, Schedule, ScheduledJob, StateStats, Stats, StatsHistory, StatsPeriod, StatsStep,
-    StreamToken, TransitionStats, TypeStats, WaitingFor, Webhook, WebhookFilter, WhatIf, WorkerStatus,
+    JobRequest, JobType, KeyScopes, Lease, LedgerLine, Lifecycle, LifecycleState, LifecycleSummary,
+    LifecycleTransition, LiveJobsCheck, LiveStateCheck, LogCount, LogLine, LongestLife, LongestLives,
+    Minutes, NamedResult, NextTransition, Node, ObstacleExample, PausedQueue, Percentiles, Queue, Readiness,
+    RedriveResults, ReplayObstacle, Schedule, ScheduledJob, StateStats, Stats, StatsHistory, StatsPeriod,
+    StatsStep, StreamToken, TransitionStats, TypeStats, WaitingFor, Webhook, WebhookFilter, WhatIf,
+    WorkerStatus,
 };
 pub use worker::{Fail, Job, Stage, Stop, Worker};

@@ -66,6 +66,30 @@ impl Worker {
         self
     }
 
+    /// Sets the handler for groups of jobs of this type, whose configuration has `batch`. It gets the jobs of a group and returns a result
+    /// or a failure for each, in order; its own failure is that of all of them. Each job has its own lease, stop signal and output, and
+    /// takes a slot: with fewer slots than the `size` of a group, groups are smaller. A job without a group is a list of one.
+    ///
+    /// ```
+    /// # use tenure_client::{Client, Fail, Job, Worker};
+    /// async fn embed(jobs: Vec<Job<String>>) -> Result<Vec<Result<usize, Fail>>, Fail> {
+    ///     Ok(jobs.iter().map(|job| Ok(job.payload.len())).collect())
+    /// }
+    /// # fn worker(client: Client) -> Worker {
+    /// Worker::new(client).on_batch("embed", embed).slots(100)
+    /// # }
+    /// ```
+    pub fn on_batch<P, R, F, W>(mut self, job_type: impl Into<String>, handler: F) -> Self
+    where
+        P: DeserializeOwned + Send + 'static,
+        R: Serialize,
+        F: Fn(Vec<Job<P>>) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<Vec<Result<R, Fail>>, Fail>> + Send,
+    {
+        self.settings.handlers.insert(job_type.into(), job::type_erased_batch(handler));
+        self
+    }
+
     setters! {
         /// Number of jobs that run at the same time.
         slots(count: usize) => settings.slots = count.max(1);

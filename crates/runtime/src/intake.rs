@@ -25,6 +25,8 @@ use crate::{Failure, Inner, Runtime};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Delay after a page that could not be read or committed.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
+/// How often failures are warnings; each lasts for [`RETRY_PAUSE`].
+const WARN_EVERY: Duration = Duration::from_mins(1);
 /// How often everything is read again: a failover may have gone unnoticed, and requests may have failed alone.
 const REREAD_EVERY: Duration = Duration::from_mins(1);
 /// And at most every 200 times its last duration: a long-running snapshot elsewhere keeps the rows of all requests since it
@@ -96,7 +98,7 @@ pub(crate) fn tasks(inner: &Arc<Inner>) -> Vec<impl Future<Output = ()> + use<>>
 
 async fn keep_taking_in(inner: Arc<Inner>, source: Source, age: Arc<IntakeAge>) {
     let (mut cursor, mut reread_at) = (IntakeCursor::default(), Instant::now() + REREAD_EVERY);
-    let mut pause = Duration::ZERO;
+    let (mut pause, mut warned_at) = (Duration::ZERO, None);
     while inner.pause(pause).await {
         let began = Instant::now();
         let is_reread = began >= reread_at;
@@ -112,11 +114,25 @@ async fn keep_taking_in(inner: Arc<Inner>, source: Source, age: Arc<IntakeAge>) 
                 if is_empty { LOOK_EVERY } else { Duration::ZERO }
             }
             Err(error) => {
-                tracing::debug!(%error, "requests not taken in");
+                let database = age.database().as_str();
+                if is_due(&mut warned_at, Instant::now()) {
+                    tracing::warn!(%database, %error, "requests not taken in");
+                } else {
+                    tracing::debug!(%database, %error, "requests not taken in");
+                }
                 RETRY_PAUSE
             }
         };
     }
+}
+
+/// Whether a failure is a warning: the first one, and then one a minute.
+fn is_due(warned_at: &mut Option<Instant>, now: Instant) -> bool {
+    let is_due = warned_at.is_none_or(|at| now >= at + WARN_EVERY);
+    if is_due {
+        *warned_at = Some(now);
+    }
+    is_due
 }
 
 impl Inner {
@@ -248,4 +264,17 @@ fn fingerprint(new: &EnqueueRequest, payload: &Json) -> [u8; 32] {
     let others = serde_json::Value::Object(body).to_string();
     let others = others.strip_suffix('}').unwrap_or(&others);
     Json::digest_of(&format!("{others},\"payload\":{}}}", payload.as_str()), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failure_of_an_intake_is_a_warning_and_then_one_a_minute() {
+        let (mut warned_at, start) = (None, Instant::now());
+        let seconds = [0, 1, 59, 60, 61, 119, 120, 1000];
+        let due = seconds.map(|at| is_due(&mut warned_at, start + Duration::from_secs(at)));
+        assert_eq!(due, [true, false, false, true, false, false, true, true]);
+    }
 }

@@ -22,7 +22,7 @@ from ._held_job import Upload
 from ._job import Job
 from ._stop import Stop
 from ._values import FinalStatus, Holder, Page
-from ._wire import Asset, Event, JobError, JobRecord, LogLine
+from ._wire import Asset, Event, JobError, JobRecord, JobRequest, LogLine
 from ._worker import Worker
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Job",
     "JobError",
     "JobRecord",
+    "JobRequest",
     "LogLine",
     "Page",
     "Partial",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import builtins
 import json as jsonlib
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +17,17 @@ from ._errors import Problem, ProtocolError, TenureError, Unreachable
 from ._json import UnreadableJob, decode, dump, read_claimed
 from ._span import Span, seconds, span_text
 from ._sse import EventReader, SentEvent
-from ._transport import Answer, AsyncTransport, Content, Request, Server, backoff, request, retry_pause
+from ._transport import (
+    Answer,
+    AsyncTransport,
+    Content,
+    Request,
+    Server,
+    backoff,
+    request,
+    retry_pause,
+    upload_timeout,
+)
 from ._values import FinalStatus, Holder, Page, fresh_id, generated_key, present, time_text
 from ._wire import (
     Account,
@@ -34,6 +45,7 @@ from ._wire import (
     HeartbeatAnswer,
     JobFilter,
     JobRecord,
+    JobRequest,
     JobType,
     Lifecycle,
     LifecycleSummary,
@@ -50,10 +62,14 @@ from ._wire import (
     ReasonCode,
     RedriveResults,
     Report,
+    Resource,
     Schedule,
+    SequenceStatus,
+    SetResourceLimits,
     Stats,
     StreamToken,
     Webhook,
+    WhatIf,
     WorkerStatus,
 )
 
@@ -64,10 +80,12 @@ T = TypeVar("T")
 
 # A stream without data for this long, not even a comment, is reopened.
 _SILENCE_MAX = 60.0
-# A stream that cannot be opened for this long is an error.
+# A stream that gives nothing for this long after its connection broke is an error.
 _OUTAGE_MAX = 60.0
 # The longest time between two looks at the deadline of `wait`.
 _WAIT_STEP = 1.0
+# The time between two looks at a request in SQL that no node has taken in. That takes milliseconds while one runs.
+_LOOK_PAUSE = 0.1
 
 
 class AsyncClient:
@@ -160,20 +178,20 @@ class AsyncClient:
         sent = replace(_batch(keyed), is_keyed_inside=all(job.key for job in keyed))
         return _results(JobRecord, await self._repeated(sent), len(keyed))
 
-    async def get(self, job: str) -> JobRecord:
-        """One job."""
-        return await self._get(JobRecord, "/api/jobs/{}", job)
+    async def get(self, job: str) -> JobRecord | JobRequest:
+        """One job; or a request in SQL that is not taken in yet, refused, or merged, with the `state` `None`."""
+        return _found((await self._repeated(request("GET", "/api/jobs/{}", job))).json())
 
     async def list(
         self, *, limit: int | None = None, cursor: str | None = None, **filter: Unpack[JobFilter]
-    ) -> Page[JobRecord]:
-        """Jobs, newest first.
+    ) -> Page[JobRecord | JobRequest]:
+        """Jobs, newest first; with `phase="refused"` requests in SQL that were refused.
 
         >>> page = await client.list(type="hello", state="queued", limit=1)
         >>> [job.type for job in page]
         ['hello']
         """
-        return await self._page(JobRecord, "jobs", "/api/jobs", query={**filter, "limit": limit, "cursor": cursor})
+        return await self._page(_found, "jobs", "/api/jobs", query={**filter, "limit": limit, "cursor": cursor})
 
     async def history(self, job: str, *, telemetry: bool = False) -> builtins.list[Event]:
         """A job's events in order, on request with its heartbeats and progress."""
@@ -272,10 +290,14 @@ class AsyncClient:
         holder: Holder | None = None,
         key: str | None = None,
     ) -> Asset:
-        """Uploads an asset under a file name. Its type is the extension of the name, or `file`."""
+        """Uploads an asset under a file name. Its type is the extension of the name, or `file`.
+
+        Each try may take 30 seconds, and one second more for each 16 KiB.
+        """
         extension = name.rpartition(".")[2] if "." in name else ""
         query = {"asset_type": asset_type or extension or "file", "name": name, **_holder(holder)}
-        sent = request("POST", "/api/jobs/{}/assets", job, query=query, content=content, timeout=None)
+        timeout = upload_timeout(content)
+        sent = request("POST", "/api/jobs/{}/assets", job, query=query, content=content, timeout=timeout)
         answer = await self._repeated(replace(sent, key=key or fresh_id()))
         return decode(Asset, answer.json())
 
@@ -309,6 +331,8 @@ class AsyncClient:
     async def follow(self, job: str) -> AsyncIterator[LogLine | FinalStatus]:
         """Follows a job: its log from the start, then its final status. Resumes after a broken connection.
 
+        A request in SQL is followed as the job that it becomes or that answers it; its refusal is raised.
+
         >>> job = await client.create("hello")
         >>> await client.append_logs(job.id, [{"text": "on its way"}])
         1
@@ -317,15 +341,26 @@ class AsyncClient:
         ...     break
         on its way
         """
-        async for sent in self._feed(request("GET", "/api/jobs/{}/stream", job), None):
-            if sent.name == "log":
-                yield decode(LogLine, jsonlib.loads(sent.text))
-            elif sent.name == "status":
-                yield decode(FinalStatus, jsonlib.loads(sent.text))
+        found = job
+        while True:
+            try:
+                async for sent in self._feed(request("GET", "/api/jobs/{}/stream", found), None):
+                    if sent.name == "log":
+                        yield decode(LogLine, jsonlib.loads(sent.text))
+                    elif sent.name == "status":
+                        yield decode(FinalStatus, jsonlib.loads(sent.text))
+                        return
                 return
+            except Problem as problem:
+                found = await self._job_behind(job, problem)
 
     async def wait(self, job: str, timeout: Span | None = None) -> JobRecord:
-        """Waits until a job is finished and returns it. After the timeout, raises `TimeoutError`."""
+        """Waits until a job is finished and returns it. After the timeout, raises `TimeoutError`.
+
+        Without a timeout it waits also while the server cannot be reached. For a request in SQL it waits for the job
+        that it becomes or that answers it; its refusal is raised.
+        """
+        found = job
         deadline = None if timeout is None else time.monotonic() + seconds(timeout)
         path, tries = "/api/jobs/{}/stream", 0
         while True:
@@ -333,14 +368,15 @@ class AsyncClient:
             if silence <= 0:
                 raise TimeoutError(f"job {job} has not finished in time")
             # No log has this many lines, so that the first event is the final status.
-            sent = request("GET", path, job, query={"after": "9" * 18}, headers=_SSE, timeout=silence)
+            sent = request("GET", path, found, query={"after": "9" * 18}, headers=_SSE, timeout=silence)
             try:
                 if await self._is_final(sent):
-                    return await self.get(job)
+                    return await self._get(JobRecord, "/api/jobs/{}", found)
                 tries = 0
             except TenureError as error:
                 if not error.is_retryable:
-                    raise
+                    found = await self._job_behind(job, error, deadline)
+                    continue
                 tries += 1
                 await self._transport.sleep(min(silence, error.retry_after or backoff(tries)))
 
@@ -479,6 +515,42 @@ class AsyncClient:
         """Allows claims from a queue again."""
         return await self._change(PausedQueue, "/api/queues/{}/resume", name)
 
+    async def resources(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Resource]:
+        """The declared resources of flow control, each with its busiest buckets."""
+        return await self._page(Resource, "resources", "/api/resources", query={"limit": limit, "cursor": cursor})
+
+    async def resource(self, name: str, *, key: str | None = None) -> Resource:
+        """One resource, with its busiest buckets, or only that of a key."""
+        return await self._get(Resource, "/api/resources/{}", name, query={"key": key})
+
+    async def set_resource(self, name: str, **limits: Unpack[SetResourceLimits]) -> Resource:
+        """Overrides limits of a resource; `None` is no limit. Those that are not given are as in the configuration."""
+        return await self._put(Resource, "/api/resources/{}", name, json=limits)
+
+    async def reset_resource(self, name: str) -> Resource:
+        """Returns to the limits of the configuration."""
+        return decode(Resource, (await self._repeated(request("DELETE", "/api/resources/{}", name))).json())
+
+    async def pause_resource(self, name: str, *, key: str | None = None, duration: Span | None = None) -> Resource:
+        """Grants no leases that use a resource, or the bucket of a key: for this time, or until it is resumed."""
+        body = {"key": key, "for": None if duration is None else span_text(duration)}
+        return await self._change(Resource, "/api/resources/{}/pause", name, json=body)
+
+    async def resume_resource(self, name: str, *, key: str | None = None) -> Resource:
+        """Ends the pauses of a resource, or of the bucket of a key."""
+        return await self._change(Resource, "/api/resources/{}/resume", name, json={"key": key})
+
+    async def sequences(
+        self, *, halted: bool = False, limit: int | None = None, cursor: str | None = None
+    ) -> Page[SequenceStatus]:
+        """Sequences with unfinished jobs, or only those that a failure has halted."""
+        query = {"halted": halted or None, "limit": limit, "cursor": cursor}
+        return await self._page(SequenceStatus, "sequences", "/api/sequences", query=query)
+
+    async def resume_sequence(self, type: str, key: str) -> SequenceStatus:
+        """Lets a halted sequence go on with its next job."""
+        return await self._change(SequenceStatus, "/api/sequences/{}/{}/resume", type, key)
+
     async def lifecycles(self) -> Page[LifecycleSummary]:
         """The lifecycles, each in its newest version."""
         return await self._page(LifecycleSummary, "lifecycles", "/api/lifecycles")
@@ -490,6 +562,14 @@ class AsyncClient:
     async def diagram(self, lifecycle: str) -> str:
         """A lifecycle as a drawing (SVG)."""
         return await self._text("/api/lifecycles/{}/diagram.svg", lifecycle)
+
+    async def try_lifecycle(self, name: str, source: str, *, since: Span | None = None) -> WhatIf:
+        """What another version of a lifecycle, given as the text of its file, would change. Changes nothing.
+
+        `since`: how far back finished jobs are replayed, by default a day.
+        """
+        body = {"source": source, "since": None if since is None else span_text(since)}
+        return await self._change(WhatIf, "/api/lifecycles/{}/what-if", name, json=body)
 
     async def types(self) -> Page[JobType]:
         """The types of jobs."""
@@ -530,6 +610,14 @@ class AsyncClient:
         """
         return await self._change(Schedule, "/api/schedules", json=schedule)
 
+    async def replace_schedule(self, schedule: str, **values: Unpack[NewSchedule]) -> Schedule:
+        """Replaces the times, the job and the policies of a schedule."""
+        return await self._put(Schedule, "/api/schedules/{}", schedule, json=values)
+
+    async def run_schedule(self, id: str) -> JobRecord:
+        """Creates the job of a schedule now; its times stay."""
+        return await self._change(JobRecord, "/api/schedules/{}/run", id)
+
     async def pause_schedule(self, id: str) -> Schedule:
         """Stops a schedule until it is resumed."""
         return await self._change(Schedule, "/api/schedules/{}/pause", id)
@@ -560,6 +648,15 @@ class AsyncClient:
     async def enable_webhook(self, id: str) -> Webhook:
         """Enables a disabled webhook; it continues with the first event that was not delivered."""
         return await self._change(Webhook, "/api/webhooks/{}/enable", id)
+
+    async def disable_webhook(self, id: str) -> Webhook:
+        """Stops the deliveries of a webhook until it is enabled."""
+        return await self._change(Webhook, "/api/webhooks/{}/disable", id)
+
+    async def replay_webhook(self, id: str, *, after: int | None = None, since: Span | None = None) -> Webhook:
+        """Sends events of a webhook again: those after a position of the journal, or from this long ago on."""
+        body = {"after": after, "since": None if since is None else span_text(since)}
+        return await self._change(Webhook, "/api/webhooks/{}/replay", id, json=body)
 
     async def delete_webhook(self, id: str) -> None:
         """Deletes a webhook."""
@@ -628,9 +725,12 @@ class AsyncClient:
     async def _text(self, path: str, *values: str) -> str:
         return (await self._repeated(request("GET", path, *values))).body.decode()
 
-    async def _page(self, type_: type[T], rows: str, path: str, *values: str, **more: Any) -> Page[T]:
+    async def _page(
+        self, type_: type[T] | Callable[[Any], T], rows: str, path: str, *values: str, **more: Any
+    ) -> Page[T]:
         answer = (await self._repeated(request("GET", path, *values, **more))).json()
-        return Page([decode(type_, row) for row in answer[rows]], answer.get("next_cursor"))
+        read = partial(decode, type_) if isinstance(type_, type) else type_
+        return Page([read(row) for row in answer[rows]], answer.get("next_cursor"))
 
     async def _change(
         self,
@@ -642,6 +742,11 @@ class AsyncClient:
     ) -> T:
         """A call that changes something, with a fresh key, so that it can be retried."""
         sent = request("POST", path, *values, json=present(json or {}), key=key or fresh_id())
+        return decode(type_, (await self._repeated(sent)).json())
+
+    async def _put(self, type_: type[T], path: str, *values: str, json: Mapping[str, Any]) -> T:
+        """Replaces something. A member that is `None` is sent."""
+        sent = request("PUT", path, *values, json=json, key=fresh_id())
         return decode(type_, (await self._repeated(sent)).json())
 
     async def _once(self, type_: type[T], path: str, *values: str, json: Any) -> T:
@@ -682,6 +787,22 @@ class AsyncClient:
         sent = Request("POST", "/api/reports", body=body, timeout=timeout).minimal()
         return _results(dict, await self._transport.send(sent), count)
 
+    async def _job_behind(self, id: str, error: TenureError, deadline: float | None = None) -> str:
+        """After a stream that was not found: the job that a request in SQL became, or that answers it."""
+        if not isinstance(error, Problem) or error.status != 404:
+            raise error
+        while True:
+            found = await self.get(id)
+            if isinstance(found, JobRecord):
+                return found.id
+            if found.problem is not None:
+                raise found.problem
+            if found.job_id is not None:
+                return found.job_id
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"request {id} has not been taken in in time")
+            await self._transport.sleep(_LOOK_PAUSE)
+
     async def _is_final(self, sent: Request) -> bool:
         """Reads a job's stream for about a second; whether it has reported the final status."""
         opened, reader = time.monotonic(), EventReader()
@@ -697,7 +818,7 @@ class AsyncClient:
 
     async def _feed(self, sent: Request, last_id: str | None) -> AsyncIterator[SentEvent]:
         """The events of a stream; ends when the server ends it. Reconnects behind the last event."""
-        tries, answered_at = 0, time.monotonic()
+        tries, broken_at = 0, 0.0
         while True:
             reader = EventReader(last_id)
             headers = _SSE if last_id is None else {**_SSE, "last-event-id": last_id}
@@ -708,19 +829,26 @@ class AsyncClient:
                     if status == 204:
                         return
                     async for piece in pieces:
+                        tries = 0
                         for event in reader.push(piece):
                             last_id = event.id
                             yield event
-                        tries, answered_at = 0, time.monotonic()
             except TenureError as why:
                 error = why
+            broken_at = broken_at if tries else time.monotonic()
             tries += 1
-            if not error.is_retryable or time.monotonic() - answered_at > _OUTAGE_MAX:
+            if not error.is_retryable or time.monotonic() - broken_at > _OUTAGE_MAX:
                 raise error
             await self._transport.sleep(error.retry_after or reader.retry or backoff(tries))
 
 
 _SSE = {"accept": "text/event-stream"}
+
+
+def _found(value: Any) -> JobRecord | JobRequest:
+    """A request in SQL has no state."""
+    is_request = isinstance(value, dict) and value.get("id") is not None and value.get("state") is None
+    return decode(JobRequest, value) if is_request else decode(JobRecord, value)
 
 
 def _names(names: Sequence[str]) -> list[str] | None:

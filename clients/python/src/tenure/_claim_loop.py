@@ -17,7 +17,7 @@ from importlib import metadata
 from typing import Any
 
 from ._async_client import AsyncClient
-from ._attempt import SHUTDOWN_GRACE, Handler, run_attempt
+from ._attempt import SHUTDOWN_GRACE, Handler, run_attempts
 from ._errors import Problem, TenureError
 from ._fail import Permanent
 from ._held_job import HeldJob, WorkerHandles
@@ -138,8 +138,8 @@ class ClaimLoop:
                 await claiming
             await self._release_unanswered(claim)
             return
-        for job, lease in claiming.result():
-            self._start_job(job, lease)
+        for group in self._groups(claiming.result()):
+            self._start_jobs(group)
 
     def _new_claim(self) -> dict[str, Any]:
         claim: dict[str, Any] = {"worker": self._settings.name, "types": sorted(self._settings.handlers)}
@@ -201,35 +201,50 @@ class ClaimLoop:
         # Not started: their leases expire.
         return []
 
-    def _start_job(self, record: JobRecord, lease: LocalLease) -> None:
-        """Starts the handler; without a handler or a slot the job is released."""
-        job_id, fence = key_of(record)
-        handler = self._settings.handlers.get(record.type)
-        if handler is None or self._free_slots.value == 0:
-            log.warning("job released, no handler or no slot: job=%s type=%s", job_id, record.type)
-            self._report(job_id, fence, "release", {})
-        elif lease.is_expired:
-            log.warning("lease expired before the job started: job=%s fence=%d", job_id, fence)
-        else:
-            held = HeldJob(record, fence, self._handles)
-            self._free_slots.add(-1)
-            self._open_jobs.add(1)
-            self._handles.lease_keeper.add(held, lease)
-            self._handles.spawn(self._attempt(handler, held))
+    def _groups(self, claimed: list[Leased]) -> list[list[Leased]]:
+        """The jobs that one call of a handler gets: for a batch handler those of one group, else one."""
+        groups: dict[object, list[Leased]] = {}
+        for job, lease in claimed:
+            handler = self._settings.handlers.get(job.type)
+            is_grouped = handler is not None and handler.is_batch and job.group is not None
+            groups.setdefault((job.type, job.group) if is_grouped else job.id, []).append((job, lease))
+        return list(groups.values())
 
-    async def _attempt(self, handler: Handler, held: HeldJob) -> None:
-        report = None
-        try:
-            work = run_attempt(handler, held)
-            report = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._handler_loop))
-        finally:
-            if report is None:
-                held.abandon()
-                self._open_jobs.add(-1)
+    def _start_jobs(self, jobs: list[Leased]) -> None:
+        """Starts the handler; a job without a handler or a slot is released."""
+        group: list[HeldJob] = []
+        handler = self._settings.handlers.get(jobs[0][0].type)
+        for record, lease in jobs:
+            job_id, fence = key_of(record)
+            if handler is None or self._free_slots.value == 0:
+                log.warning("job released, no handler or no slot: job=%s type=%s", job_id, record.type)
+                self._report(job_id, fence, "release", {})
+            elif lease.is_expired:
+                log.warning("lease expired before the job started: job=%s fence=%d", job_id, fence)
             else:
-                report.answered = lambda: self._open_jobs.add(-1)
-                held.end(report)
-            self._free_slots.add(1)
+                held = HeldJob(record, fence, self._handles)
+                self._free_slots.add(-1)
+                self._open_jobs.add(1)
+                self._handles.lease_keeper.add(held, lease)
+                group.append(held)
+        if handler is not None and group:
+            self._handles.spawn(self._attempts(handler, group))
+
+    async def _attempts(self, handler: Handler, group: list[HeldJob]) -> None:
+        reports: list[Outgoing | None] = [None] * len(group)
+        try:
+            work = run_attempts(handler, group)
+            reports = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._handler_loop))
+        finally:
+            for held, report in zip(group, reports, strict=True):
+                if report is None:
+                    held.abandon()
+                    self._open_jobs.add(-1)
+                else:
+                    report.answered = lambda: self._open_jobs.add(-1)
+                    held.end(report)
+            # At once, so that the next claim can get a whole group.
+            self._free_slots.add(len(group))
 
     def _report(self, job: str, fence: int, verb: str, members: Mapping[str, Any]) -> None:
         """Sends the final report of a job that was not started."""

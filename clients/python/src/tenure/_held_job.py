@@ -16,7 +16,7 @@ from ._errors import TenureError
 from ._lease_keeper import LeaseKeeper
 from ._reporter import Outgoing, Reporter
 from ._stop import StopSignal
-from ._text import LINE_BYTES_MAX, MESSAGE_BYTES_MAX, chunks, truncate
+from ._text import LINE_BYTES_MAX, MESSAGE_BYTES_MAX, NAME_BYTES_MAX, chunks, truncate
 from ._transport import Content, backoff
 from ._values import Holder, fresh_id
 from ._wire import Asset, JobRecord, LogLineGiven
@@ -25,14 +25,15 @@ log = logging.getLogger("tenure.worker")
 
 # Queued lines; more are dropped, and a line says how many.
 _LINES_MAX = 10_000
-# Size limit of one append.
+# Limits of one append: half of what the server accepts, so that the line about dropped ones fits too.
+_APPEND_LINES_MAX = 5_000
 _APPEND_BYTES_MAX = 1 << 20
 
 
 class Upload:
     """An upload that has begun. `await` it, or call `result()` in a plain function, to get the asset.
 
-    The job's final report is sent after its uploads; one that failed unnoticed fails the attempt.
+    The job's final report is sent after its uploads. One that failed unnoticed fails the attempt.
     """
 
     def __init__(self, future: concurrent.futures.Future[Asset]) -> None:
@@ -47,6 +48,10 @@ class Upload:
         """Blocks until the asset is stored."""
         self.is_observed = True
         return self._future.result(timeout)
+
+    @property
+    def future(self) -> concurrent.futures.Future[Asset]:
+        return self._future
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class HeldJob:
         self._final_report: Outgoing | None = None
 
     def progress(self, percent: float, message: str | None) -> None:
-        members: dict[str, Any] = {"progress": min(100, max(0, percent))}
+        # Decimals and numbers of numpy cannot be written as JSON.
+        members: dict[str, Any] = {"progress": min(100.0, max(0.0, float(percent)))}
         if message:
             members["message"] = truncate(message, MESSAGE_BYTES_MAX)
 
@@ -97,6 +103,7 @@ class HeldJob:
 
     def log(self, stream: str, level: str, line: str) -> None:
         texts = chunks(line, LINE_BYTES_MAX)
+        stream, level = _name_or(stream, "stdout"), _name_or(level, "info")
 
         def add_lines() -> None:
             for text in texts:
@@ -153,10 +160,14 @@ class HeldJob:
                     self._is_sending = False
                     report = self._final_report
                     break
-            if progress is not None:
-                await self._send_progress(progress)
-            if lines:
-                await self._append(lines)
+            try:
+                if progress is not None:
+                    await self._send_progress(progress)
+                if lines:
+                    await self._append(lines)
+            except Exception:
+                # Without this task the final report would never be sent.
+                log.exception("output dropped: job=%s lines=%d", self.record.id, len(lines))
         if report is not None:
             self._send_final(report)
 
@@ -205,12 +216,12 @@ class HeldJob:
         """As many queued lines as fit into one append."""
         lines: list[LogLineGiven] = []
         size = 0
-        while self._lines:
+        while self._lines and len(lines) < _APPEND_LINES_MAX:
             size += len(self._lines[0]["text"].encode()) + 64
             if size > _APPEND_BYTES_MAX:
                 return lines
             lines.append(self._lines.popleft())
-        if self._dropped:
+        if self._dropped and not self._lines:
             text = f"{self._dropped} lines were dropped: the queue was full"
             lines.append({"stream": "stderr", "level": "warn", "text": text})
             self._dropped = 0
@@ -222,3 +233,8 @@ class HeldJob:
             report.answered()
         else:
             self._handles.reporter.send(report)
+
+
+def _name_or(name: str, default: str) -> str:
+    """The default for a name that the server refuses, together with the lines that are sent with it."""
+    return name if 0 < len(name.encode("utf-8", "replace")) <= NAME_BYTES_MAX and "\0" not in name else default

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from ._held_job import HeldJob, Upload
 from ._span import Span, seconds
-from ._stop import Stop
+from ._stop import Stop, StopSignal
 from ._transport import Content
 from ._wire import JobRecord
 
@@ -72,6 +72,10 @@ class Job(Generic[P]):
         Does not wait. To get the asset, `await` the upload or call its `result()`.
         """
         return self._held.upload(name, content, asset_type)
+
+    @property
+    def stop_signal(self) -> StopSignal:
+        return self._held.stop_signal
 
     @property
     def stop_cause(self) -> Stop | None:

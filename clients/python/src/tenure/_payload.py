@@ -9,8 +9,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 
-def payload_type(handler: Callable[..., Any], job_class: type) -> Any:
-    """The `P` of the `Job[P]` that a handler accepts; `Any` without an annotation."""
+def payload_type(handler: Callable[..., Any], job_class: type, *, is_batch: bool = False) -> Any:
+    """The `P` of the `Job[P]`, or list of them, that a handler accepts; `Any` without an annotation."""
     parameters = list(inspect.signature(handler).parameters.values())
     if not parameters:
         raise TypeError(f"{handler!r} accepts no job: give it a parameter")
@@ -19,6 +19,8 @@ def payload_type(handler: Callable[..., Any], job_class: type) -> Any:
         hint = get_type_hints(function).get(parameters[0].name, Any)
     except NameError as error:
         raise TypeError(f"annotation of {handler!r} cannot be read: {error}; define it at module level") from error
+    if is_batch and get_args(hint):
+        hint = get_args(hint)[0]
     return get_args(hint)[0] if get_origin(hint) is job_class else Any
 
 

@@ -25,6 +25,8 @@ _TRIES = 4
 # A longer `Retry-After` is not waited for; the caller gets the refusal.
 _PATIENCE = 5.0
 _CHUNK_BYTES = 128 << 10
+# The slowest connection on which an upload succeeds.
+_UPLOAD_BYTES_PER_SECOND = 16 << 10
 
 Content = bytes | os.PathLike[str]
 """The content of an upload: bytes, or the path of a file, which is read while it is sent."""
@@ -68,6 +70,19 @@ def request(
     pairs = {name: _query_text(value) for name, value in (query or {}).items() if value is not None}
     body = None if json is None else dump("request", json)
     return Request(method, path, pairs, body, **more)
+
+
+def upload_timeout(content: Content) -> float:
+    """How long an upload may take: longer for more content.
+
+    >>> upload_timeout(b""), upload_timeout(bytes(1 << 20))
+    (30.0, 94.0)
+    """
+    try:
+        size = os.stat(content).st_size if isinstance(content, os.PathLike) else len(content)
+    except OSError:  # the upload reports it
+        size = 0
+    return CALL_TIMEOUT + size / _UPLOAD_BYTES_PER_SECOND
 
 
 def _query_text(value: Any) -> str:

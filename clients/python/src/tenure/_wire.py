@@ -1400,7 +1400,7 @@ class ScheduledJob:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sequence:
+class SequenceStatus:
     """A sequence: jobs of a type with one key, of which the first unfinished one can be claimed."""
     first_job_id: str | None
     """The first unfinished job."""

@@ -18,7 +18,9 @@ from ._span import Span, seconds
 from ._text import truncate
 from ._transport import Server
 
+F = TypeVar("F", bound=Callable[..., Any])
 H = TypeVar("H", bound=Callable[[Job[Any]], Any])
+B = TypeVar("B", bound=Callable[[list[Job[Any]]], Any])
 
 
 class Worker:
@@ -72,9 +74,26 @@ class Worker:
         An async function runs on the loop of `serve`, a plain one in a thread. The payload has the type in the
         annotation of its first parameter, such as `Job[Prompt]`.
         """
+        return self._adds(types, is_batch=False)
 
-        def add(handler: H) -> H:
-            prepared = Handler.of(handler)
+    def on_batch(self, *types: str) -> Callable[[B], B]:
+        """Makes a function the handler for groups of jobs of these types, whose configuration has `batch`.
+
+        It gets the list of the jobs of a group and returns a list with a result, or a `Fail`, for each of them. What it
+        raises is the failure of all; `None` is success without results. Each job has its own lease, stop signal and
+        output, and takes a slot: with fewer slots than the `size` of a group, groups are smaller. A job without a group
+        is a list of one.
+
+        >>> worker = Worker(slots=100)
+        >>> @worker.on_batch("embed")
+        ... def embed(jobs: list[Job[dict[str, str]]]) -> list[int]:
+        ...     return [len(job.payload["text"]) for job in jobs]
+        """
+        return self._adds(types, is_batch=True)
+
+    def _adds(self, types: Iterable[str], *, is_batch: bool) -> Callable[[F], F]:
+        def add(handler: F) -> F:
+            prepared = Handler.of(handler, is_batch=is_batch)
             for type_ in types:
                 self._handlers[type_] = prepared
             return handler

@@ -148,12 +148,19 @@ def _statement(connection: Any, sql: str, values: Mapping[str, Any]) -> Any:
     return sql
 
 
+def _executor(connection: Any) -> Any:
+    """What executes the statement: for psycopg a cursor with tuples, whatever rows the connection makes."""
+    if _is_sqlalchemy(connection):
+        return connection
+    return connection.cursor(row_factory=import_module("psycopg.rows").tuple_row)
+
+
 def _run(connection: Any, sql: str, values: dict[str, Any]) -> Any:
-    return connection.execute(_statement(connection, sql, values), values).fetchone()[0]
+    return _executor(connection).execute(_statement(connection, sql, values), values).fetchone()[0]
 
 
 async def _run_async(connection: Any, sql: str, values: dict[str, Any]) -> Any:
-    result = await connection.execute(_statement(connection, sql, values), values)
+    result = await _executor(connection).execute(_statement(connection, sql, values), values)
     if _is_sqlalchemy(connection):
         return result.fetchone()[0]
     return (await result.fetchone())[0]

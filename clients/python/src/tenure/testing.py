@@ -199,7 +199,11 @@ class Server:
     def _is_busy(self) -> bool:
         pages = {phase: self.client.list(phase=phase, limit=500) for phase in _BUSY_PHASES}
         now = self.now
-        return any(phase != "ready" or _is_due(job, now) for phase, page in pages.items() for job in page)
+        return any(
+            phase != "ready" or (isinstance(job, JobRecord) and _is_due(job, now))
+            for phase, page in pages.items()
+            for job in page
+        )
 
 
 class running:  # noqa: N801

@@ -1,4 +1,4 @@
-/** One attempt: runs the handler and decides what is reported. */
+/** Attempts: runs handlers and decides what is reported. */
 
 import { describe } from "../errors.js";
 import type * as wire from "../generated.js";
@@ -17,10 +17,69 @@ import type { Tracer } from "./trace.js";
 /** How long a handler may run after it got `shutdown`. */
 const SHUTDOWN_GRACE = 1_000;
 
-/** A handler of any payload and result. */
-export interface Handling {
-  schema: StandardSchema | undefined;
-  handler: (job: Job<never>) => unknown;
+/** A handler of any payload and result: of one job, or of the jobs of a group. */
+export type Handling = { schema: StandardSchema | undefined } & (
+  | { isBatch: false; handler: (job: Job<never>) => unknown }
+  | { isBatch: true; handler: (jobs: Job<never>[]) => unknown }
+);
+
+/**
+ * Runs an attempt of each job in one call of the handler, which gets one job unless it is for groups; `onSettled` is called when it has
+ * ended. Each attempt resolves with its report after all its output is sent; without one if its lease is lost.
+ */
+export function runAttempts(
+  attempts: Attempt[],
+  handling: Handling,
+  tracer: Tracer,
+  onSettled: () => void,
+): Promise<OutgoingReport | undefined>[] {
+  // The cells may be ahead of their messages.
+  for (const attempt of attempts) attempt.update();
+  const live = attempts.filter((attempt) => !attempt.isLost());
+  let handled: Promise<Ending[]> | undefined;
+  const handle = () => (handled ??= endingsOf(live, handling));
+  // The handler runs in the span of the first job.
+  const endings = live.map((attempt, index) => {
+    return tracer(attempt.record, async () => (await handle())[index] ?? new Release().ending);
+  });
+  void Promise.all(endings).finally(onSettled);
+  return attempts.map((attempt) => attempt.finish(endings[live.indexOf(attempt)] ?? Promise.resolve(undefined)));
+}
+
+/** Calls the handler with the jobs whose payload can be read. One ending for each attempt. */
+async function endingsOf(attempts: Attempt[], handling: Handling): Promise<Ending[]> {
+  const read = await Promise.all(attempts.map((attempt) => attempt.read(handling.schema)));
+  const jobs = read.filter((each) => each instanceof Job);
+  const results = jobs.length > 0 ? await resultsOf(jobs, handling) : [];
+  return attempts.map((attempt, index) => {
+    const job = read[index];
+    if (!(job instanceof Job)) return attempt.endingOf(job);
+    const result = results[jobs.indexOf(job)];
+    if (result instanceof Thrown) return attempt.endingOf(result.error);
+    return { verb: "succeed", ...(result !== undefined && result !== null && { result }) };
+  });
+}
+
+/** What the handler returned for each job, or threw for all. */
+async function resultsOf(jobs: Job<never>[], handling: Handling): Promise<unknown[]> {
+  const forAll = (result: unknown) => jobs.map(() => result);
+  try {
+    const [first] = jobs;
+    if (!handling.isBatch) return first ? [await handling.handler(first)] : [];
+    const results = await handling.handler(jobs);
+    if (results === undefined || results === null) return forAll(undefined);
+    if (Array.isArray(results) && results.length === jobs.length) {
+      return results.map((result: unknown) => (result instanceof Error ? new Thrown(result) : result));
+    }
+    const why = `a batch handler returns a list with one result for each of its ${String(jobs.length)} jobs`;
+    return forAll(new Thrown(new Permanent("BAD_RESULT", why, { stage: "output" })));
+  } catch (error) {
+    return forAll(new Thrown(error));
+  }
+}
+
+class Thrown {
+  constructor(readonly error: unknown) {}
 }
 
 export class Attempt {
@@ -39,19 +98,35 @@ export class Attempt {
     this.#signals = new Signals(context.stop);
   }
 
-  /**
-   * Runs the handler; `onSettled` is called when it has ended. Resolves with the report after all output is sent; without one
-   * if the lease is lost.
-   */
-  async run(handling: Handling, tracer: Tracer, onSettled: () => void): Promise<OutgoingReport | undefined> {
-    // The cell may be ahead of its message.
-    this.update();
-    const handled = this.#isLost() ? Promise.resolve() : tracer(this.#record, () => this.#handle(handling));
-    void handled.finally(onSettled);
+  get record(): wire.ClaimedJob {
+    return this.#record;
+  }
+
+  /** The lease is lost. */
+  isLost(): boolean {
+    return this.#context.stop.isOver;
+  }
+
+  /** The job for the handler, or why its payload cannot be read. */
+  async read(schema: StandardSchema | undefined): Promise<Job<never> | Permanent> {
+    const attempt = { record: this.#record, stop: this.#context.stop, output: this.#output, signals: this.#signals };
+    try {
+      const payload = schema ? await parse(schema, this.#record.payload) : this.#record.payload;
+      return new Job(payload as never, attempt);
+    } catch (error) {
+      return new Permanent("BAD_PAYLOAD", error, { stage: "input" });
+    }
+  }
+
+  /** Waits for the handler and for all output. */
+  async finish(handled: Promise<Ending | undefined>): Promise<OutgoingReport | undefined> {
     const ending = await Promise.race([handled, this.#abandoned()]);
-    if (this.#isLost() || !ending) return undefined;
-    await Promise.race([this.#output.end(), this.#abandoned()]);
-    return this.#isLost() ? undefined : this.#report(ending);
+    if (this.isLost() || !ending) return undefined;
+    const unsent = await Promise.race([this.#output.end().then((failed) => failed && this.endingOf(failed.error)), this.#abandoned()]);
+    if (this.isLost()) return undefined;
+    // A success whose uploads failed or are unfinished is none.
+    const isWhole = ending.verb !== "succeed" || unsent === undefined || (unsent.verb === "release" && !this.#output.isUploading);
+    return this.#report(isWhole ? ending : unsent);
   }
 
   /** Passes a stop on to the handler. */
@@ -63,10 +138,6 @@ export class Attempt {
     this.#context.stop.raise(reason);
     this.update();
     if (reason === "shutdown") setTimeout(() => this.#onShutdown?.(), SHUTDOWN_GRACE);
-  }
-
-  #isLost(): boolean {
-    return this.#context.stop.isOver;
   }
 
   /** Resolves when the handler is no longer waited for: its lease is lost, or it did not stop in time at a shutdown. */
@@ -83,27 +154,8 @@ export class Attempt {
     });
   }
 
-  async #handle({ schema, handler }: Handling): Promise<Ending> {
-    try {
-      const payload = await this.#payload(schema);
-      const attempt = { record: this.#record, stop: this.#context.stop, output: this.#output, signals: this.#signals };
-      const result = await handler(new Job(payload as never, attempt));
-      return { verb: "succeed", ...(result !== undefined && result !== null && { result }) };
-    } catch (error) {
-      return this.#endingOf(error);
-    }
-  }
-
-  async #payload(schema: StandardSchema | undefined): Promise<unknown> {
-    if (!schema) return this.#record.payload;
-    try {
-      return await parse(schema, this.#record.payload);
-    } catch (error) {
-      throw new Permanent("BAD_PAYLOAD", error, { stage: "input" });
-    }
-  }
-
-  #endingOf(error: unknown): Ending {
+  /** What a thrown error is reported as. */
+  endingOf(error: unknown): Ending {
     if (error instanceof Ended) return error.ending;
     const reason = this.#stopBehind(error);
     if (reason === "soft_cancel") return new Cancelled().ending;

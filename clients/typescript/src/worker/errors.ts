@@ -18,7 +18,18 @@ export interface FailureOptions {
   details?: unknown;
 }
 
-export interface TransientOptions extends FailureOptions {
+/** A resource of flow control, and for how long no job that uses the same bucket of it is claimed. */
+export interface Pause {
+  resource: string;
+  for: Duration;
+}
+
+export interface PermanentOptions extends FailureOptions {
+  /** Keeps other jobs waiting, for example because a service asked to. */
+  pause?: Pause;
+}
+
+export interface TransientOptions extends PermanentOptions {
   /** The delay before the next attempt, instead of the type's backoff. */
   retryAfter?: Duration;
 }
@@ -34,9 +45,10 @@ export class Transient extends Ended {
   override readonly name = "Transient";
   readonly ending: Ending;
 
-  constructor(readonly code: string, why: unknown, { retryAfter, ...options }: TransientOptions = {}) {
+  constructor(readonly code: string, why: unknown, { retryAfter, pause, ...options }: TransientOptions = {}) {
     super(describe(why), { cause: why });
-    this.ending = { verb: "fail", error: failure("transient", code, why, options), ...optional("retry_after", retryAfter, toSpan) };
+    const error = failure("transient", code, why, options);
+    this.ending = { verb: "fail", error, ...optional("retry_after", retryAfter, toSpan), ...optional("pause", pause, toPause) };
   }
 }
 
@@ -45,9 +57,9 @@ export class Permanent extends Ended {
   override readonly name = "Permanent";
   readonly ending: Ending;
 
-  constructor(readonly code: string, why: unknown, options: FailureOptions = {}) {
+  constructor(readonly code: string, why: unknown, { pause, ...options }: PermanentOptions = {}) {
     super(describe(why), { cause: why });
-    this.ending = { verb: "fail", error: failure("permanent", code, why, options) };
+    this.ending = { verb: "fail", error: failure("permanent", code, why, options), ...optional("pause", pause, toPause) };
   }
 }
 
@@ -78,9 +90,10 @@ export class Release extends Ended {
   override readonly name = "Release";
   readonly ending: Ending;
 
-  constructor({ checkpoint, delay }: { checkpoint?: unknown; delay?: Duration } = {}) {
+  constructor({ checkpoint, delay, pause }: { checkpoint?: unknown; delay?: Duration; pause?: Pause } = {}) {
     super("the handler released the job");
-    this.ending = { verb: "release", ...optional("checkpoint", checkpoint), ...optional("delay", delay, toSpan) };
+    const more = { ...optional("delay", delay, toSpan), ...optional("pause", pause, toPause) };
+    this.ending = { verb: "release", ...optional("checkpoint", checkpoint), ...more };
   }
 }
 
@@ -93,6 +106,10 @@ export class Cancelled extends Ended {
     super("the handler stopped as requested");
     this.ending = { verb: "cancel-confirm", ...optional("checkpoint", checkpoint), ...optional("result", result) };
   }
+}
+
+function toPause({ resource, for: span }: Pause): wire.Pause {
+  return { resource, for: toSpan(span) };
 }
 
 function failure(errorClass: wire.Class, code: string, why: unknown, options: FailureOptions): wire.JobErrorGiven {

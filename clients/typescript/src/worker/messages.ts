@@ -28,18 +28,25 @@ export interface OutgoingReport extends LeaseKey {
   failureClass?: wire.Class | undefined;
 }
 
+/** A claimed job and its stop cell. */
+export interface StartedJob {
+  job: wire.ClaimedJob;
+  stop: SharedArrayBuffer;
+}
+
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export type ToThread =
-  /** A handler has ended: its slot is free. */
-  | { type: "free" }
+  /** A handler has ended: the slots of its jobs are free. */
+  | { type: "free"; slots: number }
   /** An attempt is over; without a report if its lease is lost. */
   | { type: "ended"; lease: LeaseKey; report?: OutgoingReport }
   /** Claims end; the thread answers with `drained` when every report is answered. */
   | { type: "drain" };
 
 export type FromThread =
-  | { type: "claimed"; job: wire.ClaimedJob; stop: SharedArrayBuffer }
+  /** Jobs of one group, or one job. */
+  | { type: "claimed"; jobs: StartedJob[] }
   /** The attempt's stop cell has changed. */
   | { type: "stop"; lease: LeaseKey }
   | { type: "log"; level: LogLevel; message: string; fields: Record<string, unknown> }

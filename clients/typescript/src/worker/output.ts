@@ -11,7 +11,7 @@ import { untilAnswered } from "../transport.js";
 import type { Content } from "../transport.js";
 import type { Logger } from "./logger.js";
 import type { StopCell } from "./stop.js";
-import { LINE_BYTES_MAX, MESSAGE_BYTES_MAX, chunks, truncate } from "./text.js";
+import { LINE_BYTES_MAX, MESSAGE_BYTES_MAX, chunks, nameOr, truncate } from "./text.js";
 
 /** Queued lines; more are dropped, and a line says how many. */
 const LINES_MAX = 10_000;
@@ -33,6 +33,28 @@ export interface OutputContext {
   stop: StopCell;
 }
 
+/** An upload. The attempt fails if it fails and the handler has not waited for it. */
+class Upload extends Promise<wire.Asset> {
+  isNoticed = false;
+
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  /** Also called by `await`. */
+  override then<A = wire.Asset, B = never>(
+    onFulfilled?: ((asset: wire.Asset) => A | PromiseLike<A>) | null,
+    onRejected?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.isNoticed = true;
+    return super.then(onFulfilled, onRejected);
+  }
+
+  unnoticed(onFulfilled: () => void, onRejected: (error: unknown) => void): Promise<void> {
+    return super.then(onFulfilled, onRejected);
+  }
+}
+
 type Progress = Pick<wire.ProgressBody, "progress" | "message">;
 
 export class Output {
@@ -42,7 +64,9 @@ export class Output {
   #progress: Progress | undefined;
   #sending: Promise<void> | undefined;
   #hasEnded = false;
-  readonly #uploads = new Set<Promise<unknown>>();
+  readonly #uploads = new Set<Promise<void>>();
+  /** Uploads that failed. */
+  readonly #failed: { upload: Upload; error: unknown }[] = [];
 
   constructor(context: OutputContext) {
     this.#context = context;
@@ -57,8 +81,9 @@ export class Output {
   }
 
   log(text: string, { stream = "stdout", level = "info" }: LineOptions = {}): void {
+    const names = { stream: nameOr(stream, "stdout"), level: nameOr(level, "info") };
     for (const chunk of chunks(text, LINE_BYTES_MAX)) {
-      if (this.#lines.length < LINES_MAX) this.#lines.push({ stream, level, text: chunk });
+      if (this.#lines.length < LINES_MAX) this.#lines.push({ ...names, text: chunk });
       else this.#dropped += 1;
     }
     this.#start();
@@ -68,18 +93,20 @@ export class Output {
   asset(name: string, content: Content, type?: string): Promise<wire.Asset> {
     const { client, job, holder, stop, logger } = this.#context;
     const key = freshId();
-    const upload = untilAnswered(
+    const answered = untilAnswered(
       () => client.upload(job, name, content, { type, holder, key }),
       () => stop.isOver,
     ).then((asset) => {
       if (asset) return asset;
       throw new Error("the attempt ended before the asset was uploaded");
     });
+    const upload = new Upload((resolve, reject) => void answered.then(resolve, reject));
     // A handler need not wait for its uploads: the final report does.
-    const settled = upload.then(
+    const settled = upload.unnoticed(
       () => undefined,
       (error: unknown) => {
         logger.warn("asset not uploaded", { job, name, error: describe(error) });
+        this.#failed.push({ upload, error });
       },
     );
     this.#uploads.add(settled);
@@ -87,11 +114,17 @@ export class Output {
     return upload;
   }
 
-  /** Resolves when everything is sent. Later output is dropped. */
-  async end(): Promise<void> {
+  /** Whether an upload has no answer yet. */
+  get isUploading(): boolean {
+    return this.#uploads.size > 0;
+  }
+
+  /** Resolves when everything is sent, with the error of an upload that failed unnoticed, if there is one. Later output is dropped. */
+  async end(): Promise<{ error: unknown } | undefined> {
     this.#hasEnded = true;
     await this.#sending;
     await Promise.all(this.#uploads);
+    return this.#failed.find(({ upload }) => !upload.isNoticed);
   }
 
   #start(): void {

@@ -12,6 +12,11 @@ export function truncate(text: string, bytesMax: number): string {
   return chunks(text, bytesMax)[0] ?? "";
 }
 
+/** The default for a name that the server refuses, together with the lines that are sent with it. */
+export function nameOr(name: string, otherwise: string): string {
+  return name !== "" && !name.includes("\0") && Buffer.byteLength(name) <= NAME_BYTES_MAX ? name : otherwise;
+}
+
 /** The text in chunks of at most this many bytes; an empty text is one chunk. */
 export function chunks(text: string, bytesMax: number): string[] {
   const clean = text.toWellFormed().replaceAll("\0", "?");

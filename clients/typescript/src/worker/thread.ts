@@ -12,7 +12,7 @@ import type * as wire from "../generated.js";
 import { freshId } from "../ids.js";
 import { Transport, backoff, decode, wait } from "../transport.js";
 import { LeaseKeeper, LocalLease } from "./leases.js";
-import type { FromThread, LeaseKey, LogLevel, ThreadSettings, ToThread } from "./messages.js";
+import type { FromThread, LeaseKey, LogLevel, StartedJob, ThreadSettings, ToThread } from "./messages.js";
 import { Reporter } from "./reporter.js";
 import { Reports } from "./reports.js";
 import { StopCell } from "./stop.js";
@@ -89,7 +89,7 @@ class WorkerThread {
       this.#draining.abort();
       this.#onFree?.();
     } else if (message.type === "free") {
-      this.#free += 1;
+      this.#free += message.slots;
       this.#onFree?.();
     } else {
       const isHeld = this.#keeper.remove(message.lease);
@@ -113,9 +113,13 @@ class WorkerThread {
       const claim = this.#newClaim();
       const claimed = await this.#sendClaim(claim);
       if (claimed === undefined) return this.#releaseUnanswered(claim);
-      for (const { job, lease } of claimed) {
-        if (this.#isDraining()) this.#release(keyOf(job));
-        else this.#start(job, lease);
+      for (const group of groupsOf(claimed)) {
+        const jobs = group.flatMap(({ job, lease }) => {
+          if (!this.#isDraining()) return this.#started(job, lease) ?? [];
+          this.#release(keyOf(job));
+          return [];
+        });
+        if (jobs.length > 0) this.#post({ type: "claimed", jobs });
       }
     }
   }
@@ -195,18 +199,23 @@ class WorkerThread {
     });
   }
 
-  #start(job: wire.ClaimedJob, lease: LocalLease): void {
+  /** Takes a slot for a job, and holds its lease. */
+  #started(job: wire.ClaimedJob, lease: LocalLease): StartedJob | undefined {
     const key = keyOf(job);
     if (this.#free === 0 || !this.#settings.types.includes(job.type)) {
       this.#log("warn", "job released: no handler or no slot", { ...key, type: job.type });
-      return this.#release(key);
+      this.#release(key);
+      return undefined;
     }
-    if (lease.isExpired) return this.#log("warn", "lease expired before the job started", { ...key });
+    if (lease.isExpired) {
+      this.#log("warn", "lease expired before the job started", { ...key });
+      return undefined;
+    }
     const stop = new StopCell();
     this.#free -= 1;
     this.#open += 1;
     this.#keeper.add(key, lease, stop);
-    this.#post({ type: "claimed", job, stop: stop.memory });
+    return { job, stop: stop.memory };
   }
 
   /** Repeats an unanswered claim, and releases the jobs that it got. */
@@ -233,6 +242,17 @@ class WorkerThread {
   #postDrained(): void {
     if (this.#hasStoppedClaims && this.#open === 0) this.#post({ type: "drained" });
   }
+}
+
+/** The jobs of each group; a job without a group is alone. */
+function groupsOf(claimed: Claimed[]): Claimed[][] {
+  const groups = new Map<string, Claimed[]>();
+  for (const each of claimed) {
+    const { id, type, group } = each.job;
+    const key = group === undefined ? id : `${type} ${group}`;
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  return [...groups.values()];
 }
 
 function keyOf({ id, lease }: wire.ClaimedJob): LeaseKey {

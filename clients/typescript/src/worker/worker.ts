@@ -8,13 +8,14 @@ import { Client } from "../client.js";
 import { toMillis } from "../duration.js";
 import type { Duration } from "../duration.js";
 import { Problem, ProtocolError } from "../errors.js";
-import { Attempt } from "./attempt.js";
+import { TIMER_MAX } from "../limit.js";
+import { Attempt, runAttempts } from "./attempt.js";
 import type { Handling } from "./attempt.js";
 import type { Job } from "./job.js";
 import { defaultLogger } from "./logger.js";
 import type { Logger } from "./logger.js";
 import { keyText } from "./messages.js";
-import type { FromThread, ThreadSettings, ToThread } from "./messages.js";
+import type { FromThread, OutgoingReport, StartedJob, ThreadSettings, ToThread } from "./messages.js";
 import type { Output, StandardSchema } from "./schema.js";
 import { StopCell } from "./stop.js";
 import { loadTracer } from "./trace.js";
@@ -47,6 +48,9 @@ export interface WorkerOptions {
 /** A handler; its return value is the job's result. */
 export type Handler<Payload, Result = unknown> = (job: Job<Payload>) => Result | Promise<Result>;
 
+/** A handler of groups; it returns a result, or the error that its attempt ends with, for each job. */
+export type BatchHandler<Payload, Result = unknown> = (jobs: Job<Payload>[]) => Result[] | Promise<Result[]> | undefined | Promise<void>;
+
 /** A worker; add handlers with {@link on}, then {@link run} it. */
 export class Worker {
   readonly name: string;
@@ -63,9 +67,22 @@ export class Worker {
   /** Sets the handler for jobs of this type. With a schema, `job.payload` is what the schema makes of the payload. */
   on<S extends StandardSchema>(type: string, options: { payload: S }, handler: Handler<Output<S>>): this;
   on<Payload = unknown>(type: string, handler: Handler<Payload>): this;
-  on(type: string, ...rest: [Handling["handler"]] | [{ payload: StandardSchema }, Handling["handler"]]): this {
+  on(type: string, ...rest: [AnyHandler] | [{ payload: StandardSchema }, AnyHandler]): this {
     const [options, handler] = rest.length === 2 ? rest : [undefined, rest[0]];
-    this.#handlings.set(type, { schema: options?.payload, handler });
+    this.#handlings.set(type, { schema: options?.payload, isBatch: false, handler });
+    return this;
+  }
+
+  /**
+   * Sets the handler for groups of jobs of this type, whose configuration has `batch`. It gets the jobs of a group and returns a list with a
+   * result, or an error such as `Transient`, for each of them. What it throws is the failure of all. Each job has its own lease, signals
+   * and output, and takes a slot: with fewer slots than the `size` of a group, groups are smaller. A job without a group is a list of one.
+   */
+  onBatch<S extends StandardSchema>(type: string, options: { payload: S }, handler: BatchHandler<Output<S>>): this;
+  onBatch<Payload = unknown>(type: string, handler: BatchHandler<Payload>): this;
+  onBatch(type: string, ...rest: [AnyBatchHandler] | [{ payload: StandardSchema }, AnyBatchHandler]): this {
+    const [options, handler] = rest.length === 2 ? rest : [undefined, rest[0]];
+    this.#handlings.set(type, { schema: options?.payload, isBatch: true, handler });
     return this;
   }
 
@@ -99,6 +116,9 @@ export class Worker {
     return { target, worker: this.name, types, queues, slots: Math.max(1, slots), wait: toMillis(wait) };
   }
 }
+
+type AnyHandler = Extract<Handling, { isBatch: false }>["handler"];
+type AnyBatchHandler = Extract<Handling, { isBatch: true }>["handler"];
 
 interface RunningContext {
   client: Client;
@@ -137,7 +157,7 @@ class Running {
     if (this.#phase !== "running") return;
     this.#phase = "draining";
     this.#post({ type: "drain" });
-    if (limit !== undefined) this.#limit = setTimeout(() => this.#shutDown(), limit);
+    if (limit !== undefined) this.#limit = setTimeout(() => this.#shutDown(), Math.min(limit, TIMER_MAX));
     this.#limitAnswers();
   }
 
@@ -174,7 +194,7 @@ class Running {
   }
 
   #handle(message: FromThread): void {
-    if (message.type === "claimed") void this.#start(message);
+    if (message.type === "claimed") this.#start(message);
     else if (message.type === "stop") this.#attempts.get(keyText(message.lease))?.update();
     else if (message.type === "log") this.#context.logger[message.level](message.message, message.fields);
     else if (message.type === "drained") this.#onDrained();
@@ -186,21 +206,34 @@ class Running {
     this.drain(undefined);
   }
 
-  async #start({ job, stop }: Extract<FromThread, { type: "claimed" }>): Promise<void> {
-    const handling = this.#context.handlings.get(job.type);
-    if (!handling) throw new Error(`no handler for the type ${job.type}, which was claimed`);
+  #start({ jobs }: Extract<FromThread, { type: "claimed" }>): void {
+    const handling = this.#context.handlings.get(jobs[0]?.job.type ?? "");
+    if (!handling) throw new Error("no handler for a type that was claimed");
+    const groups = handling.isBatch ? [jobs] : jobs.map((job) => [job]);
+    for (const group of groups) this.#handleJobs(group, handling);
+  }
+
+  /** Runs the handler for these jobs. */
+  #handleJobs(jobs: StartedJob[], handling: Handling): void {
     const { client, logger, tracer } = this.#context;
-    const holder = { worker: this.#settings.worker, fence: job.lease.fence };
-    const attempt = new Attempt(job, { client, logger, job: job.id, holder, stop: new StopCell(stop) });
-    const key = keyText(attempt.key);
-    this.#attempts.set(key, attempt);
-    this.#limitAnswers();
-    if (this.#phase === "shutting down") attempt.stop("shutdown");
-    const report = await attempt.run(handling, tracer, () => {
-      this.#post({ type: "free" });
+    const attempts = jobs.map(({ job, stop }) => {
+      const holder = { worker: this.#settings.worker, fence: job.lease.fence };
+      const attempt = new Attempt(job, { client, logger, job: job.id, holder, stop: new StopCell(stop) });
+      this.#attempts.set(keyText(attempt.key), attempt);
+      return attempt;
     });
-    this.#attempts.delete(key);
-    this.#post({ type: "ended", lease: attempt.key, ...(report && { report }) });
+    this.#limitAnswers();
+    if (this.#phase === "shutting down") for (const attempt of attempts) attempt.stop("shutdown");
+    const reports = runAttempts(attempts, handling, tracer, () => {
+      this.#post({ type: "free", slots: attempts.length });
+    });
+    attempts.forEach((attempt, index) => void this.#end(attempt, reports[index]));
+  }
+
+  async #end({ key }: Attempt, reported: Promise<OutgoingReport | undefined> | undefined): Promise<void> {
+    const report = await reported;
+    this.#attempts.delete(keyText(key));
+    this.#post({ type: "ended", lease: key, ...(report && { report }) });
     this.#limitAnswers();
   }
 

@@ -40,7 +40,7 @@ impl ToolError {
                 "unreachable",
                 &format!("{error}; `tenure mcp` was started with this address by --server or TENURE_URL"),
             ),
-            Some(Error::Protocol(_)) | None => Self::of("failed", &format!("{error:#}")),
+            Some(Error::Protocol(_) | Error::TimedOut(_)) | None => Self::of("failed", &format!("{error:#}")),
         }
     }
 

@@ -106,7 +106,11 @@ const PAGE: &[Parameter] = &[
 ];
 const FILTER: &[Parameter] = &[
     text("state", "In this state of its lifecycle"),
-    optional("phase", Kind::Choice(&["ready", "held", "active", "waiting", "final"]), "In this phase"),
+    optional(
+        "phase",
+        Kind::Choice(&["ready", "held", "active", "waiting", "final", "refused"]),
+        "In this phase; `refused`: requests in SQL",
+    ),
     optional(
         "outcome",
         Kind::Choice(&["succeeded", "partial", "failed", "cancelled", "rejected", "dead"]),

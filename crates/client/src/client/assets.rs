@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
@@ -11,13 +12,15 @@ use reqwest::Body;
 use serde_json::json;
 use tenure_api::{Asset, CallId};
 
-use super::transport::Request;
+use super::transport::{CALL_TIMEOUT, Request};
 use super::{Client, Listing, fresh_id};
 use crate::error::{Error, Result};
 use crate::request::{Holder, NewAsset, Page, to_value};
 
 /// How much of an open file is read at a time.
 const PIECE_BYTES: u64 = 128 << 10;
+/// The slowest connection on which an upload succeeds.
+const UPLOAD_BYTES_PER_SECOND: u64 = 16 << 10;
 
 /// The content of an upload: bytes, or a file, which is read while it is sent.
 #[derive(Clone, Debug)]
@@ -112,12 +115,18 @@ macro_rules! content_from {
 content_from!(Bytes => Bytes, Vec<u8> => Bytes, String => Bytes, &Path => File, PathBuf => File, File => Open);
 
 impl Client {
+    calls! {
+        /// One asset.
+        read asset(job, asset) -> Asset = GetJobAsset;
+    }
+
     /// A job's assets, newest first.
     pub async fn assets(&self, job: &str, page: &Page) -> Result<Listing<Asset>> {
         self.listing(CallId::ListJobAssets, &[job], &[to_value("the page", page)?]).await
     }
 
-    /// Uploads an asset under a file name: as the job's holder, or as its owner or an operator.
+    /// Uploads an asset under a file name: as the job's holder, or as its owner or an operator. Each try may take 30 seconds, and one
+    /// second more for each 16 KiB.
     pub async fn upload(
         &self,
         job: &str,
@@ -144,8 +153,9 @@ impl Client {
             query["worker"] = json!(holder.worker);
             query["fence"] = json!(holder.fence);
         }
-        let request = Request::to(CallId::AddJobAsset, &[job]).query(&[query]);
-        self.json(request.content(content).key(key.to_owned()).timeout(None)).await
+        let timeout = upload_timeout(content.length().await.unwrap_or_default());
+        let request = Request::to(CallId::AddJobAsset, &[job]).query(&[query]).timeout(Some(timeout));
+        self.json(request.content(content).key(key.to_owned())).await
     }
 
     /// Registers an asset whose content is elsewhere.
@@ -166,6 +176,11 @@ impl Client {
     }
 }
 
+/// How long an upload of this many bytes may take.
+fn upload_timeout(bytes: u64) -> Duration {
+    CALL_TIMEOUT + Duration::from_secs(bytes / UPLOAD_BYTES_PER_SECOND)
+}
+
 /// The content of an asset while it is read.
 #[derive(Debug)]
 pub struct Download(reqwest::Response);
@@ -179,5 +194,16 @@ impl Download {
     /// All of it, in memory.
     pub async fn bytes(self) -> Result<Bytes> {
         self.0.bytes().await.map_err(|error| Error::unreachable(&error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_for_an_upload_grows_with_its_size() {
+        let seconds = [0, 1 << 20, 1 << 30].map(|bytes| upload_timeout(bytes).as_secs());
+        assert_eq!(seconds, [30, 94, 30 + (64 << 10)]);
     }
 }

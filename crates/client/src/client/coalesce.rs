@@ -211,7 +211,7 @@ fn applies_to_each(error: &Error) -> bool {
     match error {
         Error::Unreachable(_) => true,
         Error::Refused(problem) => matches!(problem.status, 401 | 403 | 421 | 429 | 503),
-        Error::Protocol(_) => false,
+        Error::Protocol(_) | Error::TimedOut(_) => false,
     }
 }
 

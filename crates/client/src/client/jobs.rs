@@ -15,7 +15,7 @@ use tenure_api::{
 
 use super::coalesce::{Coalescer, JOB_BYTES_MAX, KeyedJob, Transport, batch_body};
 use super::transport::{Answer, Request, decode, retry_pause, to_bytes};
-use super::{Client, Coalescers, Listing, batch, fresh_id};
+use super::{Client, Coalescers, FoundJob, Listing, batch, fresh_id};
 use crate::error::{Error, Problem, Result};
 use crate::request::{Amendment, EventFilter, Holder, JobFilter, Key, NewJob, NewLine, Page, to_value};
 
@@ -81,8 +81,8 @@ impl Creation for Enqueued {
 
 impl Client {
     calls! {
-        /// One job.
-        read get(job) -> JobRecord = GetJob;
+        /// One job, or the request in SQL with this id.
+        read find(job) -> FoundJob = GetJob;
         /// Creates a new job like this finished one.
         act_on retry(job) -> JobRecord = RetryJob;
         /// Deletes a finished job, with everything that belongs to it.
@@ -93,6 +93,12 @@ impl Client {
         read explain(job) -> Explanation = ExplainJob;
         /// A token with which a browser opens the stream of this job, and nothing else, for 5 minutes and its reconnects.
         act_on stream_token(job) -> StreamToken = CreateStreamToken;
+    }
+
+    /// One job. A request in SQL has an empty state, and its phase is `intake`, `refused` or `merged`; [`Client::find`] returns all of
+    /// it.
+    pub async fn get(&self, job: &str) -> Result<JobRecord> {
+        self.find(job).await.map(JobRecord::from)
     }
 
     /// Creates a job, or returns the one that has its key. Concurrent calls travel together ([`Client::coalesce`]).
@@ -150,10 +156,12 @@ impl Client {
         batch(self.json(request).await?, jobs.len())
     }
 
-    /// Jobs, newest first.
+    /// Jobs, newest first. With the phase `refused` requests in SQL that were refused, as [`Client::get`] returns them.
     pub async fn list(&self, filter: &JobFilter, page: &Page) -> Result<Listing<JobRecord>> {
         let query = [to_value("the filter", filter)?, to_value("the page", page)?];
-        self.listing(CallId::ListJobs, &[], &query).await
+        let page: Listing<FoundJob> = self.listing(CallId::ListJobs, &[], &query).await?;
+        let rows = page.rows.into_iter().map(JobRecord::from).collect();
+        Ok(Listing { rows, next_cursor: page.next_cursor })
     }
 
     /// A job's events in order, on request with its heartbeats and progress.

@@ -52,6 +52,8 @@ impl Client {
         delete delete_schedule(id) -> () = DeleteSchedule;
         /// The webhooks, without their secrets.
         list_all webhooks() -> Listing<Webhook> = ListWebhooks;
+        /// One webhook, without its secret.
+        read webhook(id) -> Webhook = GetWebhook;
         /// Enables a disabled webhook; it continues with the first event that was not delivered.
         act_on enable_webhook(id) -> Webhook = EnableWebhook;
         /// Stops the deliveries of a webhook until it is enabled.

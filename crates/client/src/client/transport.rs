@@ -16,7 +16,7 @@ use tenure_api::CallId;
 use super::{Client, Content, with_query};
 use crate::error::{Error, Problem, Result};
 
-const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const TRIES: u32 = 4;
 /// A longer `Retry-After` is not waited for; the caller gets the refusal.
@@ -194,7 +194,7 @@ pub(crate) fn retry_pause(error: &Error, is_repeatable: bool, tries: u32) -> Opt
         Error::Refused(problem) => {
             problem.status == 503 && problem.retry_after.is_none_or(|wait| wait <= PATIENCE)
         }
-        Error::Protocol(_) => false,
+        Error::Protocol(_) | Error::TimedOut(_) => false,
     };
     (may && tries < TRIES).then(|| error.retry_after().unwrap_or_else(|| backoff(tries)))
 }

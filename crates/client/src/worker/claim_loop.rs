@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::join_all;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
@@ -103,8 +104,8 @@ impl ClaimLoop {
                 }
                 claimed = self.send_claim(&claim) => claimed?,
             };
-            for (record, lease) in claimed {
-                self.start_job(record, lease, permits.pop());
+            for group in self.groups(claimed) {
+                self.start_jobs(group, &mut permits);
             }
         }
     }
@@ -200,23 +201,50 @@ impl ClaimLoop {
         self.wait_max.set(self.wait_max.get().min(span / 2));
     }
 
-    /// Starts the handler; without a handler the job is released, and without time left it is not started.
-    fn start_job(&self, record: JobRecord, lease: LocalLease, permit: Option<OwnedSemaphorePermit>) {
-        let fence = LeaseKey::of(&record).fence;
-        let open = OpenJob::new(&self.open_jobs);
-        let handler = self.settings.handlers.get(&record.job_type);
-        let (Some(handler), Some(permit)) = (handler, permit) else {
-            tracing::warn!(job = %record.id, job_type = %record.job_type, "job released: no handler or no slot");
-            let report = Report::new(record.id, fence, Verb::Release);
-            return self.handles.reporter.send(Outgoing::final_report(report, open));
-        };
-        if lease.is_expired() {
-            tracing::warn!(job = %record.id, fence, "lease expired before the job started");
-            return;
+    /// The jobs that one call of a handler gets: for a batch handler those of one group, else one.
+    fn groups(&self, claimed: Vec<(JobRecord, LocalLease)>) -> Vec<Vec<(JobRecord, LocalLease)>> {
+        let (mut groups, mut places) = (Vec::<Vec<_>>::new(), HashMap::new());
+        for (job, lease) in claimed {
+            let is_batch = self.settings.handlers.get(&job.job_type).is_some_and(|handler| handler.is_batch);
+            let group = job.group.clone().filter(|_| is_batch).map(|group| (job.job_type.clone(), group));
+            let next = groups.len();
+            let place = group.map_or(next, |group| *places.entry(group).or_insert(next));
+            if place == next {
+                groups.push(Vec::new());
+            }
+            groups[place].push((job, lease));
         }
-        let held = HeldJob::new(record, fence, self.handles.clone());
-        self.handles.lease_keeper.add(held.clone(), lease);
-        self.handler_runtime.spawn(run_attempt(handler.clone(), held, open, permit));
+        groups
+    }
+
+    /// Starts the handler of these jobs. A job without a handler or a slot is released, one without time left is not started.
+    fn start_jobs(&self, jobs: Vec<(JobRecord, LocalLease)>, permits: &mut Vec<OwnedSemaphorePermit>) {
+        let handler = jobs.first().and_then(|(job, _)| self.settings.handlers.get(&job.job_type));
+        let (mut group, mut slots) = (Vec::new(), None::<OwnedSemaphorePermit>);
+        for (record, lease) in jobs {
+            let fence = LeaseKey::of(&record).fence;
+            let open = OpenJob::new(&self.open_jobs);
+            let (Some(_), Some(permit)) = (handler, permits.pop()) else {
+                tracing::warn!(job = %record.id, job_type = %record.job_type, "job released: no handler or no slot");
+                let report = Report::new(record.id, fence, Verb::Release);
+                self.handles.reporter.send(Outgoing::final_report(report, open));
+                continue;
+            };
+            if lease.is_expired() {
+                tracing::warn!(job = %record.id, fence, "lease expired before the job started");
+                continue;
+            }
+            let held = HeldJob::new(record, fence, self.handles.clone());
+            self.handles.lease_keeper.add(held.clone(), lease);
+            group.push((held, open));
+            match &mut slots {
+                Some(slots) => slots.merge(permit),
+                None => slots = Some(permit),
+            }
+        }
+        if let (Some(handler), Some(slots)) = (handler, slots) {
+            self.handler_runtime.spawn(run_attempts(handler.clone(), group, slots));
+        }
     }
 
     /// Repeats an unanswered claim, and releases the jobs that it got.
@@ -292,26 +320,33 @@ impl Drop for HoldGuard {
     }
 }
 
-/// Runs one attempt on the handlers' runtime.
-async fn run_attempt(handler: Handler, held: Arc<HeldJob>, open: OpenJob, permit: OwnedSemaphorePermit) {
-    let guard = HoldGuard(Some((held.clone(), open)));
-    let span = trace::span_of(&held.record);
-    let mut work = pin!(handler(held.clone()).instrument(span.clone()));
-    let report = tokio::select! {
+/// Runs an attempt of each job in one call of the handler, on the handlers' runtime.
+async fn run_attempts(handler: Handler, group: Vec<(Arc<HeldJob>, OpenJob)>, slots: OwnedSemaphorePermit) {
+    let jobs: Vec<Arc<HeldJob>> = group.iter().map(|(held, _)| held.clone()).collect();
+    let guards: Vec<HoldGuard> = group.into_iter().map(|held| HoldGuard(Some(held))).collect();
+    let spans: Vec<tracing::Span> = jobs.iter().map(|held| trace::span_of(&held.record)).collect();
+    // The handler runs in the span of the first job.
+    let mut work = pin!(handler.run(jobs.clone()).instrument(spans[0].clone()));
+    let reports = tokio::select! {
         biased;
-        report = &mut work => Some(report),
+        reports = &mut work => Some(reports),
         // Polled once more, so that a handler that waits for the signal sees it before it is dropped.
-        _ = must_stop(&held) => work.as_mut().now_or_never(),
+        _ = join_all(jobs.iter().map(|held| must_stop(held))) => work.as_mut().now_or_never(),
     };
-    // Without a lease there is nothing to report.
-    if held.is_lost() {
-        return;
+    let mut reports = reports.unwrap_or_default().into_iter();
+    for ((held, guard), span) in jobs.iter().zip(guards).zip(spans) {
+        let report = reports.next();
+        // Without a lease there is nothing to report.
+        if held.is_lost() {
+            continue;
+        }
+        let report = report.unwrap_or_else(|| Report::new(&*held.record.id, held.fence, Verb::Release));
+        trace::end(&span, &report);
+        // The report is queued before the slot is free: a draining worker waits for both, in this order.
+        guard.end(report);
     }
-    let report = report.unwrap_or_else(|| Report::new(&*held.record.id, held.fence, Verb::Release));
-    trace::end(&span, &report);
-    // The report is queued before the slot is free: a draining worker waits for both, in this order.
-    guard.end(report);
-    drop(permit);
+    // At once, so that the next claim can get a whole group.
+    drop(slots);
 }
 
 /// Waits until the handler must be dropped.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::text::{self, MESSAGE_BYTES_MAX, NAME_BYTES_MAX};
 use crate::error::with_causes;
@@ -97,6 +97,13 @@ impl Fail {
     #[must_use]
     pub fn delay(self, delay: Duration) -> Self {
         self.with("delay", span::text(delay))
+    }
+
+    /// Keeps all jobs that use the same bucket of a resource waiting for this time, for example because the service behind it asked to:
+    /// with failures and `release`.
+    #[must_use]
+    pub fn pause(self, resource: impl Into<String>, span: Duration) -> Self {
+        self.with("pause", json!({ "resource": resource.into(), "for": span::text(span) }))
     }
 
     /// Sets the checkpoint for the next attempt: with `release` and `cancelled`.

@@ -19,7 +19,8 @@ use tenure_api::{Asset, JobRecord};
 
 /// Queued lines; more are dropped, and a line says how many.
 const LINES_MAX: usize = 10_000;
-/// Size limit of one append.
+/// Limits of one append: half of the lines that the server accepts, so that the line about dropped ones fits too.
+const APPEND_LINES_MAX: usize = 5_000;
 const APPEND_BYTES_MAX: usize = 1 << 20;
 
 /// What jobs need of the worker's thread.
@@ -88,6 +89,7 @@ impl HeldJob {
 
     pub(super) fn log(self: &Arc<Self>, stream: &str, level: &str, line: &str) {
         let chunks = text::chunks(line, LINE_BYTES_MAX);
+        let (stream, level) = (text::name_or(stream, "stdout"), text::name_or(level, "info"));
         self.queue(|output| {
             for text in chunks {
                 if output.lines.len() < LINES_MAX {
@@ -222,7 +224,7 @@ impl OutputQueue {
     /// As many queued lines as fit into one append.
     fn take_lines(&mut self) -> Vec<NewLine> {
         let mut bytes = 0;
-        let fit = self.lines.iter().take_while(|line| {
+        let fit = self.lines.iter().take(APPEND_LINES_MAX).take_while(|line| {
             bytes += line.text.len() + 64;
             bytes <= APPEND_BYTES_MAX
         });
@@ -234,5 +236,21 @@ impl OutputQueue {
             lines.push(NewLine { stream: Some("stderr".into()), level: Some("warn".into()), text });
         }
         lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_queue_is_sent_in_appends_that_the_server_accepts() {
+        let line = NewLine { stream: None, level: None, text: "x".into() };
+        let lines = std::iter::repeat_n(line, LINES_MAX).collect();
+        let mut output = OutputQueue { lines, dropped: 7, ..OutputQueue::default() };
+        let appends = [output.take_lines(), output.take_lines(), output.take_lines()];
+        assert_eq!(appends.each_ref().map(Vec::len), [APPEND_LINES_MAX, APPEND_LINES_MAX + 1, 0]);
+        let last = appends[1].last().map(|line| line.text.as_str());
+        assert_eq!(last, Some("7 lines were dropped: the queue was full"));
     }
 }

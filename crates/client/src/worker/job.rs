@@ -117,10 +117,39 @@ impl<P: DeserializeOwned> Job<P> {
     }
 }
 
-/// A handler of any payload and result; returns the final report.
-pub(super) type Handler = Arc<dyn Fn(Arc<HeldJob>) -> BoxFuture<'static, Report> + Send + Sync>;
+/// A handler of any payload and result: it gets the jobs of a group, or one job, and returns a final report for each.
+#[derive(Clone)]
+pub(super) struct Handler {
+    pub(super) is_batch: bool,
+    run: Arc<dyn Fn(Vec<Arc<HeldJob>>) -> BoxFuture<'static, Vec<Report>> + Send + Sync>,
+}
 
-/// Wraps a handler: parses the payload, catches panics, serializes the result.
+impl Handler {
+    /// Wraps a handler: parses the payloads, catches panics, serializes the results.
+    fn new<P, R, F, W>(is_batch: bool, handler: F) -> Self
+    where
+        P: DeserializeOwned + Send + 'static,
+        R: Serialize,
+        F: Fn(Vec<Job<P>>) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<Vec<Result<R, Fail>>, Fail>> + Send,
+    {
+        let handler = Arc::new(handler);
+        let run = move |group: Vec<Arc<HeldJob>>| -> BoxFuture<'static, Vec<Report>> {
+            let handler = handler.clone();
+            Box::pin(async move {
+                let endings = endings(&*handler, &group).await;
+                group.iter().zip(endings).map(|(held, ending)| report(held, ending)).collect()
+            })
+        };
+        Self { is_batch, run: Arc::new(run) }
+    }
+
+    pub(super) fn run(&self, jobs: Vec<Arc<HeldJob>>) -> BoxFuture<'static, Vec<Report>> {
+        (self.run)(jobs)
+    }
+}
+
+/// A handler of one job.
 pub(super) fn type_erased<P, R, F, W>(handler: F) -> Handler
 where
     P: DeserializeOwned + Send + 'static,
@@ -128,24 +157,77 @@ where
     F: Fn(Job<P>) -> W + Send + Sync + 'static,
     W: Future<Output = Result<R, Fail>> + Send,
 {
-    let handler = Arc::new(handler);
-    Arc::new(move |held| {
-        let handler = handler.clone();
-        Box::pin(async move {
-            let work = async {
-                let result = handler(Job::read(&held)?).await?;
-                serde_json::to_value(result)
-                    .map_err(|why| Fail::permanent("BAD_RESULT", why).stage(Stage::Output))
-            };
-            let ended = AssertUnwindSafe(work).catch_unwind().await;
-            let report = Report::new(&*held.record.id, held.fence, Verb::Succeed);
-            match ended.unwrap_or_else(|panic| Err(panicked(&*panic))) {
-                Ok(Value::Null) => report,
-                Ok(result) => report.with("result", result),
-                Err(fail) => fail.into_report(&held.record.id, held.fence),
-            }
-        })
+    Handler::new(false, move |mut jobs: Vec<Job<P>>| {
+        let work = handler(jobs.pop().expect("a handler is called with a job"));
+        async move { Ok::<_, Fail>(vec![work.await]) }
     })
+}
+
+/// A handler of groups.
+pub(super) fn type_erased_batch<P, R, F, W>(handler: F) -> Handler
+where
+    P: DeserializeOwned + Send + 'static,
+    R: Serialize,
+    F: Fn(Vec<Job<P>>) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<Vec<Result<R, Fail>>, Fail>> + Send,
+{
+    Handler::new(true, handler)
+}
+
+/// Calls the handler with the jobs whose payload can be read. A failure of the call is that of all of them.
+async fn endings<P, R, F, W>(handler: &F, group: &[Arc<HeldJob>]) -> Vec<Result<Value, Fail>>
+where
+    P: DeserializeOwned,
+    R: Serialize,
+    F: Fn(Vec<Job<P>>) -> W,
+    W: Future<Output = Result<Vec<Result<R, Fail>>, Fail>>,
+{
+    let (mut jobs, mut unreadable) = (Vec::new(), Vec::new());
+    for held in group {
+        match Job::read(held) {
+            Ok(job) => {
+                jobs.push(job);
+                unreadable.push(None);
+            }
+            Err(fail) => unreadable.push(Some(fail)),
+        }
+    }
+    let count = jobs.len();
+    let ended = if count == 0 {
+        Ok(Ok(Vec::new()))
+    } else {
+        let work = async move { handler(jobs).await };
+        AssertUnwindSafe(work).catch_unwind().await
+    };
+    let results: Vec<Result<Value, Fail>> = match ended.unwrap_or_else(|panic| Err(panicked(&*panic))) {
+        Ok(results) if results.len() == count => results.into_iter().map(to_json).collect(),
+        Ok(results) => vec![Err(another_number(results.len(), count)); count],
+        Err(fail) => vec![Err(fail); count],
+    };
+    let mut results = results.into_iter();
+    let ending = |unreadable: Option<Fail>| match unreadable {
+        Some(fail) => Err(fail),
+        None => results.next().expect("there is a result for each job that could be read"),
+    };
+    unreadable.into_iter().map(ending).collect()
+}
+
+fn to_json(result: Result<impl Serialize, Fail>) -> Result<Value, Fail> {
+    serde_json::to_value(result?).map_err(|why| Fail::permanent("BAD_RESULT", why).stage(Stage::Output))
+}
+
+fn another_number(results: usize, jobs: usize) -> Fail {
+    let why = format!("a batch handler returned {results} results for {jobs} jobs");
+    Fail::permanent("BAD_RESULT", why).stage(Stage::Output)
+}
+
+fn report(held: &HeldJob, ending: Result<Value, Fail>) -> Report {
+    let report = Report::new(&*held.record.id, held.fence, Verb::Succeed);
+    match ending {
+        Ok(Value::Null) => report,
+        Ok(result) => report.with("result", result),
+        Err(fail) => fail.into_report(&held.record.id, held.fence),
+    }
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Fail {

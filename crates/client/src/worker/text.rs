@@ -24,6 +24,12 @@ pub(super) fn chunks(mut text: &str, bytes_max: usize) -> Vec<String> {
     chunks
 }
 
+/// The default for a name that the server refuses, together with the lines that are sent with it.
+pub(super) fn name_or<'a>(name: &'a str, default: &'a str) -> &'a str {
+    let is_name = (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains('\0');
+    if is_name { name } else { default }
+}
+
 fn clean(text: &str) -> String {
     // U+FFFD has three bytes and could exceed the limit.
     text.replace('\0', "?")
@@ -39,5 +45,13 @@ mod tests {
         assert_eq!(truncate("a\0b", 9), "a?b");
         assert_eq!(chunks("grün", 3), ["gr", "ün"]);
         assert_eq!(chunks("", 3), [""]);
+    }
+
+    #[test]
+    fn a_name_that_the_server_refuses_becomes_the_default() {
+        assert_eq!(name_or("stderr", "stdout"), "stderr");
+        for name in ["", "a\0b", &"ü".repeat(128)] {
+            assert_eq!(name_or(name, "stdout"), "stdout");
+        }
     }
 }

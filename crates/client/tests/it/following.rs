@@ -1,7 +1,9 @@
 //! Following jobs and events: chunks, broken connections, and the end.
 
-use serde_json::json;
-use tenure_client::{Error, EventFilter, Follow};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tenure_client::{Error, EventFilter, Follow, FoundJob};
 
 use crate::fake_server::{FakeServer, Reply, Request, problem};
 
@@ -49,6 +51,71 @@ async fn a_204_ends_the_stream() {
     assert!(following.next().await.is_none());
     assert!(following.next().await.is_none());
     assert_eq!(server.requests().len(), 1);
+}
+
+/// Closed without an event, or refused for now.
+fn without_events(count: usize) -> impl Iterator<Item = Reply> {
+    (0..count).map(|n| match n % 2 {
+        0 => Reply::Pieces(vec![b"retry: 1\n: quiet\n\n".to_vec()]),
+        _ => Reply::With(503, "retry-after: 0\r\n", problem(503, "overloaded")),
+    })
+}
+
+fn status() -> Reply {
+    Reply::Pieces(vec![STATUS.as_bytes().to_vec()])
+}
+
+#[tokio::test]
+async fn a_stream_without_events_is_opened_again_and_again() {
+    let server = FakeServer::replies(without_events(20).chain([status()]));
+    let followed = server.client().follow("j1").next().await.unwrap().unwrap();
+    assert!(matches!(followed, Follow::Status { .. }), "{followed:?}");
+    assert_eq!(server.requests().len(), 21);
+}
+
+#[tokio::test]
+async fn wait_returns_the_finished_job_or_times_out() {
+    let job = Reply::Json(200, json!({ "id": "j1", "state": "done" }));
+    let server = FakeServer::replies(without_events(4).chain([status(), job]));
+    assert_eq!(server.client().wait("j1", None).await.unwrap().state, "done");
+    let server = FakeServer::start(|_| std::future::pending::<Reply>());
+    let error = server.client().wait("j1", Some(Duration::from_millis(10))).await.unwrap_err();
+    assert!(matches!(error, Error::TimedOut(_)), "{error:?}");
+    assert_eq!(error.to_string(), "the job did not finish within 10ms");
+}
+
+/// The request `r1` in SQL with this phase and more members.
+fn request_in_sql(phase: &str, more: (&str, Value)) -> Reply {
+    let mut request = json!({ "id": "r1", "type": "t", "queue": null, "state": null, "phase": phase });
+    request[more.0] = more.1;
+    Reply::Json(200, request)
+}
+
+#[tokio::test]
+async fn a_request_in_sql_is_waited_for_as_the_job_that_answers_it() {
+    let no_stream = Reply::Json(404, problem(404, "not_found"));
+    let pending = request_in_sql("intake", ("user_id", json!("u1")));
+    let merged = request_in_sql("merged", ("job_id", json!("j2")));
+    let job = Reply::Json(200, json!({ "id": "j2", "state": "done" }));
+    let server = FakeServer::replies([no_stream, pending, merged, status(), job]);
+    assert_eq!(server.client().wait("r1", None).await.unwrap().id, "j2");
+    let paths: Vec<String> = server.requests().into_iter().map(|request| request.path).collect();
+    let (stream, request) = ("/api/jobs/r1/stream", "/api/jobs/r1");
+    assert_eq!(paths, [stream, request, request, "/api/jobs/j2/stream", "/api/jobs/j2"]);
+}
+
+#[tokio::test]
+async fn a_refused_request_in_sql_is_an_error_of_wait_and_readable() {
+    let refused = || request_in_sql("refused", ("problem", problem(422, "validation_failed")));
+    let server = FakeServer::replies([Reply::Json(404, problem(404, "not_found")), refused()]);
+    let error = server.client().wait("r1", None).await.unwrap_err();
+    assert_eq!(error.code(), Some("validation_failed"));
+    let job = FakeServer::replies([refused()]).client().get("r1").await.unwrap();
+    assert_eq!((job.state.as_str(), job.phase.as_str()), ("", "refused"));
+    assert_eq!(job.error.unwrap().code, "validation_failed");
+    let found = FakeServer::replies([refused()]).client().find("r1").await.unwrap();
+    assert_eq!(found.refusal().unwrap().status, 422);
+    assert!(matches!(found, FoundJob::Request(_)), "{found:?}");
 }
 
 #[tokio::test]
