@@ -3,9 +3,10 @@
 
 mod automations;
 mod jobs;
+mod names;
 mod queues;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tenure_core::attention::AttentionThresholds;
 use tenure_core::text::grouped;
 
@@ -56,7 +57,7 @@ pub enum Subject {
     System,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttentionKind {
     /// Dead letters that are not dismissed.

@@ -13,7 +13,8 @@ use tenure_core::job_type::{CATCH_ALL, Catalog};
 use tenure_core::lifecycle::Phase;
 use tenure_core::limits;
 use tenure_core::webhook::Webhook;
-use tenure_stats::{phase_of, snapshot::CountNow};
+use tenure_stats::phase_of;
+use tenure_stats::snapshot::{Attention, AttentionKind, CountNow, Severity};
 use tenure_store::{Gauges, ResourceFilter, SequenceFilter};
 
 use super::labels::{BoundedNames, Labels, owned};
@@ -33,11 +34,13 @@ pub(super) async fn registry(app: &App) -> Result<Registry> {
     let (gauges, now) = (app.store().gauges().await?, app.store().now().await?.at);
     let counts = app.stats().counts(&gauges.jobs).await?;
     let webhooks = webhooks(app).await?;
+    let snapshot = app.stats().snapshot().await?;
     let catalog = app.runtime().catalog();
     let mut registry = Registry::with_prefix("tenure");
     let to = &mut registry;
     jobs(to, &counts);
     queues(to, &catalog, &gauges, now);
+    attention(to, &snapshot.attention);
     dead_letters(to, &gauges, now);
     flow(to, app).await?;
     let imbalance = i64::try_from(app.runtime().credits_imbalance()).unwrap_or(i64::MAX);
@@ -54,6 +57,27 @@ fn register(to: &mut Registry, name: &str, help: &str, metric: impl prometheus_c
 
 fn age(now: Timestamp, since: Timestamp) -> f64 {
     (now - since).0 as f64 / 1000.0
+}
+
+/// What needs attention, by rule and severity: every rule at zero, so that an alert sees it end.
+fn attention(to: &mut Registry, entries: &[Attention]) {
+    let all = Family::<Labels<2>, Gauge>::default();
+    let of = |rule: &str, severity: Severity| {
+        let severity = match severity {
+            Severity::Warning => "warning",
+            Severity::Critical => "critical",
+        };
+        all.get_or_create_owned(&owned([("rule", rule), ("severity", severity)]))
+    };
+    for rule in AttentionKind::names() {
+        of(rule, Severity::Warning);
+        of(rule, Severity::Critical);
+    }
+    for entry in entries {
+        of(entry.what.name(), entry.severity).inc();
+    }
+    // Without the words about all nodes: a rule judges the commits of its node.
+    to.register("attention", "What needs attention, by rule and severity, as this node judges it", all);
 }
 
 fn intake(to: &mut Registry, app: &App, now: Timestamp) {

@@ -96,7 +96,7 @@ fn served(text: &str) -> BTreeMap<String, (String, BTreeSet<String>)> {
         } else if let Some((_, labels)) = line.split_once('{') {
             // A name ends with `="`, and stands at the beginning or after a comma.
             let names = labels.split("=\"").filter_map(|part| part.rsplit([',', '"']).next());
-            let known = "category class code database from le lifecycle method queue resource result route state status store to type version webhook";
+            let known = "category class code database from le lifecycle method queue resource result route rule severity state status store to type version webhook";
             let names = names.filter(|name| known.split(' ').any(|known| known == *name) && *name != "le");
             metrics.get_mut(&current).unwrap().1.extend(names.map(str::to_owned));
         }
@@ -203,6 +203,38 @@ fn a_failing_webhook_lags() {
         assert_eq!(lag("lag_events").await, Some(1.0));
         assert!(lag("lag_seconds").await.is_some_and(|seconds| seconds > 0.0));
     });
+}
+
+#[test]
+fn a_disabled_webhook_needs_attention() {
+    on_both_stores(async |server| {
+        let attention = async |severity: &str| {
+            let labels = ["rule=\"webhook\"", &format!("severity=\"{severity}\"")];
+            server.metrics().await.sum("tenure_attention", &labels)
+        };
+        assert_eq!(attention("warning").await, Some(0.0));
+        server.post("/api/webhooks", &json!({ "id": "w", "url": "http://127.0.0.1:1/" })).await.expect(201);
+        server.post_ok("/api/webhooks/w/disable", &json!({})).await;
+        eventually("the metrics show it", async || attention("warning").await == Some(1.0)).await;
+        assert_eq!(attention("critical").await, Some(0.0), "an operator disabled it");
+        assert_eq!(server.metrics().await.sum("tenure_webhook_lag_seconds", &[]), Some(0.0));
+        server.post_ok("/api/webhooks/w/enable", &json!({})).await;
+        eventually("it has ended", async || attention("warning").await == Some(0.0)).await;
+    });
+}
+
+#[tokio::test]
+async fn every_rule_of_the_attention_list_is_a_label() {
+    let server = Server::sqlite().await;
+    let description = server.read("/openapi.json").await;
+    let rules = &description["components"]["schemas"]["Attention"]["properties"]["what"]["enum"];
+    let all = server.metrics().await;
+    for rule in rows(rules) {
+        for severity in ["warning", "critical"] {
+            let labels = [&format!("rule={rule}"), &format!("severity=\"{severity}\"")];
+            assert_eq!(all.sum("tenure_attention", &labels.map(String::as_str)), Some(0.0), "{labels:?}");
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]
