@@ -14,7 +14,7 @@ use tenure_core::lifecycle::Phase;
 use tenure_core::limits;
 use tenure_core::webhook::Webhook;
 use tenure_stats::phase_of;
-use tenure_stats::snapshot::{Attention, AttentionKind, CountNow, Severity};
+use tenure_stats::snapshot::{Attention, AttentionKind, CountNow, QueueNow, Severity};
 use tenure_store::{Gauges, ResourceFilter, SequenceFilter};
 
 use super::labels::{BoundedNames, Labels, owned};
@@ -39,7 +39,7 @@ pub(super) async fn registry(app: &App) -> Result<Registry> {
     let mut registry = Registry::with_prefix("tenure");
     let to = &mut registry;
     jobs(to, &counts);
-    queues(to, &catalog, &gauges, now);
+    queues(to, &catalog, &gauges, &snapshot.queues, now);
     attention(to, &snapshot.attention);
     dead_letters(to, &gauges, now);
     flow(to, app).await?;
@@ -99,12 +99,14 @@ fn jobs(to: &mut Registry, counts: &[CountNow]) {
 }
 
 /// Ready jobs by queue and type. Every declared type has its queue from the start, at zero.
-fn queues(to: &mut Registry, catalog: &Catalog, gauges: &Gauges, now: Timestamp) {
+fn queues(to: &mut Registry, catalog: &Catalog, gauges: &Gauges, all: &[QueueNow], now: Timestamp) {
     let declared: BTreeMap<&str, &str> =
         catalog.types().map(|it| (it.name.as_str(), it.queue.as_str())).collect();
     let found = gauges.jobs.iter().map(|count| count.queue.as_str());
     let found = found.chain(gauges.oldest_ready.iter().map(|oldest| oldest.queue.as_str()));
+    let found = found.chain(all.iter().map(|queue| queue.name.as_str()));
     let names = BoundedNames::new(declared.values().copied(), found);
+    paused(to, &names, all);
     let type_label = |name| if declared.contains_key(name) { name } else { CATCH_ALL };
     let mut depths: BTreeMap<QueueAndType<'_>, u64> =
         declared.iter().map(|(job_type, queue)| ((*queue, *job_type), 0)).collect();
@@ -139,6 +141,20 @@ fn queues(to: &mut Registry, catalog: &Catalog, gauges: &Gauges, now: Timestamp)
         depth,
     );
     register(to, "oldest_ready_seconds", "Age of the oldest claimable job by queue and type", oldest);
+}
+
+/// 1 for a paused queue. Of the queues that share a label, all must be paused: it silences their alerts.
+fn paused<'a>(to: &mut Registry, names: &BoundedNames<'a>, all: &'a [QueueNow]) {
+    let mut by_label: BTreeMap<&str, bool> = BTreeMap::new();
+    for queue in all {
+        let all_paused = by_label.entry(names.label(queue.name.as_str())).or_insert(true);
+        *all_paused &= queue.paused;
+    }
+    let paused = Family::<Labels<1>, Gauge>::default();
+    for (queue, is_paused) in by_label {
+        paused.get_or_create(&owned([("queue", queue)])).set(is_paused.into());
+    }
+    register(to, "queue_paused", "1 if an operator paused the queue, otherwise 0", paused);
 }
 
 fn dead_letters(to: &mut Registry, gauges: &Gauges, now: Timestamp) {

@@ -237,6 +237,22 @@ async fn every_rule_of_the_attention_list_is_a_label() {
     }
 }
 
+#[test]
+fn a_paused_queue_is_marked() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let paused = async |queue: &str| {
+            server.metrics().await.sum("tenure_queue_paused", &[&format!("queue=\"{queue}\"")])
+        };
+        assert_eq!(paused("greetings").await, Some(0.0), "a declared queue is there from the start");
+        for queue in ["greetings", "later"] {
+            server.post_ok(&format!("/api/queues/{queue}/pause"), &json!({})).await;
+            eventually("the metrics show it", async || paused(queue).await == Some(1.0)).await;
+        }
+        server.post_ok("/api/queues/greetings/resume", &json!({})).await;
+        eventually("it has ended", async || paused("greetings").await == Some(0.0)).await;
+    });
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_build_and_the_process_are_described() {
