@@ -56,7 +56,8 @@ pub fn clean_root(tenure: &Path) -> Result<Report> {
 }
 
 fn with_skipped(mut report: Report) -> Report {
-    report.remarks = report.output.lines().filter(|line| line.starts_with("skip")).map(str::to_owned).collect();
+    report.remarks =
+        report.output.lines().filter(|line| line.starts_with("skip")).map(str::to_owned).collect();
     report
 }
 
