@@ -53,6 +53,7 @@ pub fn run() -> Result<()> {
     step::run("move", moves)?;
     tested.append(step::run("conformance", || conformance(&[]))?);
     step::run("packaging", packaging)?;
+    step::run("clean-root", clean_root)?;
     step::run("fuzz", fuzz::run)?;
     step::run("deny", deny::run)?;
     let sum = Tally::of(&tested.output);
@@ -163,6 +164,11 @@ pub fn conformance(arguments: &[String]) -> Result<Report> {
 /// Checks the files for running Tenure in production.
 pub fn packaging() -> Result<Report> {
     scripts::packaging(&tenure()?)
+}
+
+/// Follows `docs/production.md` in a clean Debian root.
+pub fn clean_root() -> Result<Report> {
+    scripts::clean_root(&tenure()?)
 }
 
 /// The `tenure` program that the tests use.

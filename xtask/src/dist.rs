@@ -58,7 +58,7 @@ impl Release {
         let bytes = fs::read(binary).with_context(|| format!("cannot read {}", binary.display()))?;
         let elf = Elf::read(&bytes).with_context(|| format!("{} cannot be released", binary.display()))?;
         let binary = binary.canonicalize()?;
-        // "tenure 0.1.0"
+        // "tenure 0.2.0"
         let named = output(Command::new(&binary).arg("--version"))?;
         let version = named.trim().strip_prefix("tenure ").context("the binary is not tenure")?.to_owned();
         Ok(Self { version, epoch: epoch()?, binary, elf, folder: cargo::target().join("dist") })
@@ -136,4 +136,35 @@ fn output(command: &mut Command) -> Result<String> {
         bail!("{program}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8(output.stdout)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_package_and_page_has_the_version_of_the_workspace() {
+        let version = env!("CARGO_PKG_VERSION");
+        for (path, text) in [
+            ("clients/python/pyproject.toml", format!("\nversion = \"{version}\"\n")),
+            ("clients/typescript/package.json", format!("\n  \"version\": \"{version}\",\n")),
+            (
+                "clients/typescript/platforms/linux-arm64/package.json",
+                format!("\n  \"version\": \"{version}\",\n"),
+            ),
+            (
+                "clients/typescript/platforms/linux-x64/package.json",
+                format!("\n  \"version\": \"{version}\",\n"),
+            ),
+            (
+                "packaging/helm/tenure/Chart.yaml",
+                format!("\nversion: {version}\nappVersion: \"{version}\"\n"),
+            ),
+            ("docs/production.md", format!("apt install ./tenure_{version}-1_amd64.deb ")),
+            ("CHANGELOG.md", format!("# Changelog\n\n## {version}\n")),
+        ] {
+            let found = fs::read_to_string(cargo::root().join(path)).unwrap();
+            assert!(found.contains(&text), "{path} lacks {text:?}");
+        }
+    }
 }

@@ -23,6 +23,7 @@ cargo xtask COMMAND
   conformance [SDK…] [SCENARIO…]
                            runs scenarios of conformance/ against the SDKs; without names, all against all
   packaging                checks packaging/ and observability/
+  clean-root               follows docs/production.md in a clean Debian root; needs root
   fuzz                     runs schemathesis against a server and its /openapi.json
   fuzz-targets [TARGET…] [--seconds N]
                            runs the targets of tests/fuzz under libFuzzer, 60 s each
@@ -63,6 +64,7 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "sdks" => all::sdks,
         "move" => all::moves,
         "packaging" => all::packaging,
+        "clean-root" => all::clean_root,
         "fuzz" => fuzz::run,
         "test" => return all::run().map(|()| ExitCode::SUCCESS),
         "fuzz-targets" => return fuzz_targets::run(arguments).map(|()| ExitCode::SUCCESS),

@@ -47,10 +47,18 @@ pub fn conformance(tenure: &Path, arguments: &[String]) -> Result<Report> {
 /// Checks unit, packages, chart, alerts and dashboard. What its programs are missing for is skipped and named.
 pub fn packaging(tenure: &Path) -> Result<Report> {
     let mut check = script("packaging/check", tenure);
-    let mut report = step::command("packaging", check.env("PROMTOOL", prometheus::promtool()?))?;
-    let skipped = report.output.lines().filter(|line| line.starts_with("skip")).map(str::to_owned);
-    report.remarks = skipped.collect();
-    Ok(report)
+    Ok(with_skipped(step::command("packaging", check.env("PROMTOOL", prometheus::promtool()?))?))
+}
+
+/// Follows `docs/production.md` from the Debian package to a first job. Without root it is skipped and named.
+pub fn clean_root(tenure: &Path) -> Result<Report> {
+    Ok(with_skipped(step::command("clean-root", &mut script("packaging/clean-root", tenure))?))
+}
+
+fn with_skipped(mut report: Report) -> Report {
+    report.remarks =
+        report.output.lines().filter(|line| line.starts_with("skip")).map(str::to_owned).collect();
+    report
 }
 
 fn script(path: &str, tenure: &Path) -> Command {

@@ -1757,6 +1757,8 @@ export interface components {
             last_owner: string | null;
             reason_code: components["schemas"]["ReasonCode"];
             stage: components["schemas"]["Stage"] | null;
+            /** @description The type of the job. */
+            type: string;
         };
         /** @description Which dead letters. Every field that is set must match, including the fields of the dead job. */
         DeadLetterFilter: {

@@ -60,6 +60,8 @@ answers! {
     /// What an operator needs to know about a dead job.
     pub struct DeadLetterOf<F> = DeadLetter as "DeadLetter" {
         job_id: F::Id = Ref("JobId"),
+        /// The type of the job.
+        job_type as "type": Option<F::Text> = Text,
         /// When the job ended.
         created_at: F::Time = Ref("Timestamp"),
         reason_code: F::Text = Ref("ReasonCode"),

@@ -113,7 +113,7 @@ pub(crate) enum Command {
     Work(WorkArgs),
     /// Explain why a job is in its state and what can happen next
     Explain(JobArgs),
-    /// Watch lifecycles, jobs, dead letters, workers and the journal in this terminal
+    /// Watch lifecycles, jobs, dead letters, workers, queues and the journal in this terminal
     Top(TopArgs),
     /// Create, list, show, cancel, retry and delete jobs
     #[command(subcommand)]

@@ -20,6 +20,7 @@ pub(crate) const DEAD_LETTERS: List<DeadLetter> = List {
     name: |letter| text(&letter.job_id),
     columns: &[
         ("JOB", |letter| text(&letter.job_id)),
+        ("TYPE", |letter| text(&letter.job_type)),
         ("REASON", |letter| text(&letter.reason_code)),
         ("STAGE", |letter| text(&letter.stage)),
         ("ATTEMPTS", |letter| text(&letter.attempts)),
@@ -34,6 +35,7 @@ pub(crate) const DEAD_LETTERS: List<DeadLetter> = List {
     pairs: |letter| {
         vec![
             ("job", text(&letter.job_id)),
+            ("type", text(&letter.job_type)),
             ("reason", text(&letter.reason_code)),
             ("stage", text(&letter.stage)),
             ("error", letter.last_error.as_ref().map(|error| text(&error.text)).unwrap_or_default()),

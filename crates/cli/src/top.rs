@@ -1,4 +1,4 @@
-//! `tenure top`: lifecycles, jobs, dead letters, workers and the journal in a terminal, through the public API.
+//! `tenure top`: lifecycles, jobs, dead letters, workers, queues and the journal in a terminal, through the public API.
 //!
 //! `model` holds the state and knows neither terminal nor server; `view` draws it, `fetch` calls the server. The loop
 //! here connects them: it draws at once after a key, and otherwise at most four times per second after a change.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Actor, JobId, Name, WorkerId};
+use crate::id::{Actor, JobId, Name, TypeName, WorkerId};
 use crate::job::{JobError, Stage};
 use crate::time::Timestamp;
 
@@ -25,6 +25,9 @@ named! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeadLetter {
     pub job_id: JobId,
+    /// Only in listings, which read it with the job.
+    #[serde(skip)]
+    pub job_type: Option<TypeName>,
     pub created_at: Timestamp,
     pub reason_code: ReasonCode,
     pub stage: Option<Stage>,

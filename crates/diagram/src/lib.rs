@@ -40,13 +40,13 @@ pub fn draw(lifecycle: &Lifecycle, format: Format) -> String {
     }
 }
 
-/// A one-character symbol for a phase, used beside its colour: `◷` ready, `✓` succeeded.
+/// A one-character symbol for a phase, used beside its colour: `◷` ready, `✓` succeeded. The fonts of terminals have them.
 pub fn symbol(phase: Phase) -> char {
     match phase {
         Phase::Ready => '◷',
-        Phase::Held => '⚿',
+        Phase::Held => '◆',
         Phase::Active => '▶',
-        Phase::Waiting => '⏸',
+        Phase::Waiting => '‖',
         Phase::Final(Outcome::Succeeded) => '✓',
         Phase::Final(Outcome::Partial) => '◐',
         Phase::Final(Outcome::Failed) => '✗',

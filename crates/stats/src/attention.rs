@@ -4,9 +4,10 @@
 mod automations;
 mod flow;
 mod jobs;
+mod names;
 mod queues;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tenure_core::attention::AttentionThresholds;
 use tenure_core::text::grouped;
 
@@ -58,7 +59,7 @@ pub enum Subject {
     System,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttentionKind {
     /// Dead letters that are not dismissed.

@@ -159,7 +159,7 @@ pub(crate) async fn dead_letters<D: Database>(
     page: Page,
 ) -> Result<Vec<DeadLetter>> {
     let rest = list::dead_letters(&filter, page, D::DIALECT);
-    listing(store, statement!("dead_letters"), rest, records::dead_letter).await
+    listing(store, statement!("dead_letters"), rest, records::listed_dead_letter).await
 }
 
 pub(crate) async fn account(store: &impl Database, user: UserId) -> Result<Account> {

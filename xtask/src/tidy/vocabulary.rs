@@ -162,14 +162,15 @@ fn tokens_of(file: &File) -> Vec<Token> {
     tokens.0
 }
 
-/// What stands in a changelog under a released version was said then; all other files are as they are now.
+/// What stands in a changelog under an earlier version was said then; all other files are as they are now.
 fn current(file: &File) -> &str {
     if file.path != "CHANGELOG.md" {
         return &file.text;
     }
-    let released =
-        file.text.match_indices("\n## ").find(|(at, _)| !file.text[at + 4..].starts_with("Unreleased"));
-    released.map_or(&file.text, |(at, _)| &file.text[..at])
+    let mut headings = file.text.match_indices("\n## ").map(|(at, _)| (at, &file.text[at + 4..]));
+    let present = ["Unreleased", env!("CARGO_PKG_VERSION")];
+    let earlier = headings.find(|(_, heading)| !present.iter().any(|name| heading.starts_with(name)));
+    earlier.map_or(&file.text, |(at, _)| &file.text[..at])
 }
 
 /// A line of TOML without its key: keys and tables are names on the wire.

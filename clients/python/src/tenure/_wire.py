@@ -205,6 +205,8 @@ class DeadLetter:
     """The last worker that held it."""
     reason_code: ReasonCode
     stage: Stage | None
+    type: str
+    """The type of the job."""
 
 
 class DeadLetterFilter(TypedDict):

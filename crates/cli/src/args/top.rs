@@ -24,4 +24,6 @@ pub(crate) enum View {
     Workers,
     /// The journal, newest first
     Log,
+    /// Queues with the number, age and rates of their ready jobs
+    Queues,
 }

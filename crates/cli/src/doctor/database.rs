@@ -122,4 +122,14 @@ mod tests {
         assert_eq!(wrong(|it| it.connections = 97), ["max_connections"]);
         assert_eq!(wrong(|it| it.shared_buffers_bytes = 16 << 20), ["shared_buffers"]);
     }
+
+    #[test]
+    fn the_documents_name_the_number_of_connections() {
+        let production = include_str!("../../../../docs/production.md");
+        let sentence = format!("it is less than {NODE_CONNECTIONS_MAX} for each running node");
+        assert!(production.contains(&sentence), "{sentence}");
+        let postgresql = include_str!("../../../../docs/postgresql.md");
+        let row = format!("| `max_connections` | {NODE_CONNECTIONS_MAX} for each node");
+        assert!(postgresql.contains(&row), "{row}");
+    }
 }

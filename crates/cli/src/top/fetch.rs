@@ -5,10 +5,12 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Value, json};
 use tenure_api::{
-    CallId, DeadLetter, Event, Explanation, JobRecord, LifecycleSummary, LogLine, Stats, WorkerStatus,
+    CallId, DeadLetter, Event, Explanation, JobRecord, LifecycleSummary, LogLine, QueueStats, Stats,
+    WorkerStatus,
 };
 use tenure_client::Error;
 use tenure_core::lifecycle::Phase;
+use tenure_core::time::Millis;
 
 use super::filter::{self, Filter};
 use super::map;
@@ -19,7 +21,7 @@ use crate::client::{self, Answer, PAGE_ROWS_MAX, Page, Server};
 use crate::dead::DEAD_LETTERS;
 use crate::job::{EVENTS, JOBS};
 use crate::output::{CliError, Exit};
-use crate::show::{List, text};
+use crate::show::{List, age, short_duration, text};
 use crate::worker::WORKERS;
 use crate::{dead, events, id};
 
@@ -43,6 +45,33 @@ pub(super) const JOURNAL: List<Event> = List {
     wide_columns: &[],
     pairs: |_| Vec::new(),
 };
+
+/// Queues with the rates of the last five minutes.
+pub(super) const QUEUES: List<QueueStats> = List {
+    name: |queue| text(&queue.name),
+    columns: &[
+        ("QUEUE", |queue| text(&queue.name)),
+        ("READY", |queue| text(&queue.ready)),
+        ("OLDEST", |queue| age(queue.oldest_ready.as_ref())),
+        ("IN/MIN", |queue| format!("{:.1}", queue.in_per_minute)),
+        ("OUT/MIN", |queue| format!("{:.1}", queue.out_per_minute)),
+        ("DRAINS IN", |queue| queue.drains_in_ms.map(|ms| short_duration(Millis(ms))).unwrap_or_default()),
+        ("RUNNING", |queue| text(&queue.running)),
+        ("WAITING", |queue| text(&queue.waiting)),
+        ("PAUSED", |queue| if queue.paused { paused(queue) } else { String::new() }),
+    ],
+    wide_columns: &[],
+    pairs: |_| Vec::new(),
+};
+
+/// By whom, and for how long, if that is known.
+fn paused(queue: &QueueStats) -> String {
+    let since = age(queue.paused_since.as_ref());
+    match &queue.paused_by {
+        Some(by) => format!("{since} by {}", text(by)),
+        None => "yes".to_owned(),
+    }
+}
 
 /// What a pane shows, and which part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +158,11 @@ async fn request_once(server: &Server, request: &FetchRequest) -> Result<Fetched
             let page = server.page(CallId::ListWorkers, &[], &Value::Null).await?;
             Ok(Fetched::workers(page).with_words(&words))
         }
+        PaneKind::View(View::Queues) => {
+            let Filter { words, .. } = parse::<filter::NoFlags>(filter)?;
+            let stats: Answer<Stats> = server.get(CallId::GetStats, &[]).await?;
+            Ok(Fetched::queues(&stats.queues).with_words(&words))
+        }
         PaneKind::View(View::Log) => {
             let Filter { flags, words } = parse::<EventsArgs>(filter)?;
             let job = id::resolve_optional(server, flags.job.as_ref()).await?;
@@ -187,6 +221,12 @@ impl Fetched {
 
     pub(super) fn workers(page: Page<WorkerStatus>) -> Self {
         Self::rows(&WORKERS, page, |_, row| row)
+    }
+
+    pub(super) fn queues(queues: &[QueueStats]) -> Self {
+        let row =
+            |queue| Row { id: (QUEUES.name)(queue), cells: QUEUES.cells(queue), job: None, phase: None };
+        Self::Rows { rows: queues.iter().map(row).collect(), next_cursor: None }
     }
 
     pub(super) fn events(list: &List<Event>, page: Page<Event>) -> Self {

@@ -68,7 +68,7 @@ pub(super) fn flaw(view: View, text: &str) -> Option<String> {
         View::Jobs => job_query(text).err(),
         View::Dead => parse::<DeadFilter>(text).err(),
         View::Log => parse::<EventsArgs>(text).err(),
-        View::Map | View::Workers => parse::<NoFlags>(text).err(),
+        View::Map | View::Workers | View::Queues => parse::<NoFlags>(text).err(),
     }
 }
 

@@ -66,7 +66,7 @@ fn marks(page: &PaneKind) -> bool {
 
 /// Pages of one job or with a selected job.
 fn has_job(page: &PaneKind) -> bool {
-    !matches!(page, PaneKind::View(View::Map | View::Workers))
+    !matches!(page, PaneKind::View(View::Map | View::Workers | View::Queues))
 }
 
 fn opens(page: &PaneKind) -> bool {
@@ -74,7 +74,7 @@ fn opens(page: &PaneKind) -> bool {
 }
 
 fn has_filter(page: &PaneKind) -> bool {
-    matches!(page, PaneKind::View(View::Jobs | View::Dead | View::Workers | View::Log))
+    matches!(page, PaneKind::View(_)) && !is_map(page)
 }
 
 fn acts(page: &PaneKind) -> bool {
@@ -153,6 +153,7 @@ const KEYS: &[Key] = &[
     key(&[Char('3')], "3 :dead", "", "dead letters", KeyAction::View(View::Dead), always),
     key(&[Char('4')], "4 :workers", "", "workers", KeyAction::View(View::Workers), always),
     key(&[Char('5')], "5 :log", "", "journal", KeyAction::View(View::Log), always),
+    key(&[Char('6')], "6 :queues", "", "queues", KeyAction::View(View::Queues), always),
     key(&[Tab, BackTab], "tab", "", "next view", KeyAction::NextView, always),
     key(&[Char(':')], ":", "", "open a view by its name", KeyAction::Colon, always),
     key(&[Char('p')], "p", "pause", "pause or resume updates", KeyAction::Pause, always),
@@ -176,11 +177,12 @@ pub(super) fn command(event: &KeyEvent, page: &PaneKind) -> Option<KeyAction> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::model::VIEWS;
     use super::*;
 
     #[test]
     fn a_key_has_one_command_on_a_page() {
-        let pages = [View::Map, View::Jobs, View::Dead, View::Workers, View::Log].map(PaneKind::View);
+        let pages = VIEWS.map(|(view, _)| PaneKind::View(view));
         for page in pages.iter().chain([&PaneKind::Job("x".into()), &PaneKind::Log("x".into())]) {
             let codes: Vec<&KeyCode> = of(page).flat_map(|key| key.codes).collect();
             for code in &codes {

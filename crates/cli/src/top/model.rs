@@ -14,12 +14,13 @@ use crate::args::View;
 use crate::show;
 
 /// In the order of their digits.
-pub(super) const VIEWS: [(View, &str); 5] = [
+pub(super) const VIEWS: [(View, &str); 6] = [
     (View::Map, "map"),
     (View::Jobs, "jobs"),
     (View::Dead, "dead"),
     (View::Workers, "workers"),
     (View::Log, "log"),
+    (View::Queues, "queues"),
 ];
 
 /// Lines of the screen outside the body: two above, one below.

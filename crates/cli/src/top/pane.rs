@@ -3,7 +3,7 @@
 use tenure_api::{Explanation, JobRecord, LogLine};
 use tenure_core::lifecycle::Phase;
 
-use super::fetch::{FetchRequest, Fetched, JOURNAL};
+use super::fetch::{FetchRequest, Fetched, JOURNAL, QUEUES};
 use super::map::LifecycleMap;
 use super::model::PaneKind;
 use super::rows::{Move, Row, Rows};
@@ -57,6 +57,7 @@ pub(super) fn headings(page: &PaneKind) -> Vec<&'static str> {
         PaneKind::View(View::Dead) => dead::DEAD_LETTERS.headings(),
         PaneKind::View(View::Workers) => worker::WORKERS.headings(),
         PaneKind::View(View::Log) => JOURNAL.headings(),
+        PaneKind::View(View::Queues) => QUEUES.headings(),
         PaneKind::History(_) => job::EVENTS.headings(),
         _ => job::JOBS.headings(),
     }
@@ -143,6 +144,9 @@ impl Pane {
             (_, Body::Map(map)) => map.filter().map(|filter| (PaneKind::View(View::Jobs), filter)),
             (PaneKind::View(View::Workers), Body::Rows(rows)) => {
                 Some((PaneKind::View(View::Jobs), format!("worker:{}", rows.current()?.id)))
+            }
+            (PaneKind::View(View::Queues), Body::Rows(rows)) => {
+                Some((PaneKind::View(View::Jobs), format!("queue:{}", rows.current()?.id)))
             }
             _ => self.job().map(|job| (PaneKind::Job(job), String::new())),
         }

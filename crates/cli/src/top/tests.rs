@@ -14,7 +14,7 @@ use ratatui::style::Color;
 use serde::de::DeserializeOwned;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tenure_api::CallId;
+use tenure_api::{CallId, Stats};
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::time::Timestamp;
 use tenure_e2e::terminal;
@@ -22,7 +22,7 @@ use tenure_e2e::terminal;
 use super::action::{Action, ActionKind, ActionOutcome};
 use super::colours::Colours;
 use super::fetch::{FetchError, FetchRequest, Fetched, JOURNAL, MapData};
-use super::model::{Effect, Message, PaneKind, Top};
+use super::model::{Effect, Message, PaneKind, Top, VIEWS};
 use super::terminal::Screen;
 use super::view;
 use crate::args::View;
@@ -60,6 +60,7 @@ fn fetched(request: &FetchRequest, mut answer: Value) -> Fetched {
             Fetched::dead_letters(Page::new(CallId::ListDeadLetters, raw()).unwrap())
         }
         PaneKind::View(View::Workers) => Fetched::workers(Page::new(CallId::ListWorkers, raw()).unwrap()),
+        PaneKind::View(View::Queues) => Fetched::queues(&taken::<Stats>(&mut answer, "stats").queues),
         PaneKind::View(View::Log) => Fetched::events(&JOURNAL, Page::new(CallId::ListEvents, raw()).unwrap()),
         PaneKind::History(_) => Fetched::events(&EVENTS, Page::new(CallId::ListJobEvents, raw()).unwrap()),
         PaneKind::Job(_) => {
@@ -251,7 +252,11 @@ fn views_are_chosen_by_digit_name_and_tab() {
     assert_eq!(*it.request(), request(PaneKind::View(View::Workers), "", None));
     it.press(":l\n");
     assert_eq!(*it.request(), request(PaneKind::View(View::Log), "", None));
-    it.press("/type:job_failed\n").answer(json!({ "events": [], "next_cursor": "42" })).send(Message::Tick);
+    it.press("\t");
+    assert_eq!(*it.request(), request(PaneKind::View(View::Queues), "", None));
+    it.press(":l\n/type:job_failed\n")
+        .answer(json!({ "events": [], "next_cursor": "42" }))
+        .send(Message::Tick);
     assert_eq!(*it.request(), request(PaneKind::View(View::Log), "type:job_failed", Some("42")));
     it.press("\x1b");
     assert_eq!(*it.request(), request(PaneKind::View(View::Log), "", None), "esc removes the filter");
@@ -299,11 +304,12 @@ fn an_action_is_confirmed_with_the_number_of_jobs() {
 
 #[test]
 fn any_key_works_on_any_page_of_any_size() {
-    let views = [View::Map, View::Jobs, View::Dead, View::Workers, View::Log];
+    let views = VIEWS.map(|(view, _)| view);
     for size in [(0, 0), (1, 1), (2, 3), (7, 2), (9, 40), (40, 10), (80, 24), (300, 100)] {
         for view in views {
             let mut it = driven(view, "", size);
             for mut answer in [map_of("pattern"), map_of("engine"), map_of("so1")] {
+                answer["stats"]["queues"] = json!([{ "name": "default", "ready": 3 }]);
                 answer["jobs"] = jobs(&[(2, "queued"), (1, "failed")])["jobs"].take();
                 answer["dead_letters"] = json!([{ "job_id": id(1), "reason_code": "x" }]);
                 answer["workers"] = json!([{ "name": "w1", "holds": [] }]);

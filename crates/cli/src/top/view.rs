@@ -131,6 +131,7 @@ fn title(page: &PaneKind) -> String {
         PaneKind::View(View::Dead) => "Dead letters".to_owned(),
         PaneKind::View(View::Workers) => "Workers".to_owned(),
         PaneKind::View(View::Log) => "Journal".to_owned(),
+        PaneKind::View(View::Queues) => "Queues".to_owned(),
         PaneKind::Job(job) => format!("Job {}", short(job)),
         PaneKind::Explain(job) => format!("Job {}: why is it here?", short(job)),
         PaneKind::History(job) => format!("Job {}: history", short(job)),
@@ -184,7 +185,10 @@ fn draw_foot(frame: &mut Frame, area: Rect, top: &Top, colours: Colours) {
             None if prompt.sign == '/' => {
                 Span::styled("  state:failed type:image, or words", colours.faint())
             }
-            None => Span::styled("  map jobs dead workers log", colours.faint()),
+            None => {
+                let names = VIEWS.map(|(_, name)| name).join(" ");
+                Span::styled(format!("  {names}"), colours.faint())
+            }
         });
         Line::from(spans)
     } else if let Some(action) = &top.question {

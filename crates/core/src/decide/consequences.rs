@@ -84,6 +84,7 @@ fn dead_letter(context: &DecisionContext<'_>, job: &Job, reason_code: ReasonCode
     let last = job.last_lease.as_deref();
     DeadLetter {
         job_id: job.id(),
+        job_type: None,
         created_at: job.times.updated_at,
         reason_code,
         stage: job.output.error.as_ref().and_then(|error| error.stage),

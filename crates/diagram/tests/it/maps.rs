@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::id::StateName;
-use tenure_core::lifecycle::{Lifecycle, Trigger};
+use tenure_core::lifecycle::{Lifecycle, Outcome, Phase, Trigger};
 use tenure_diagram::{
     ArrowValues, Fragment, MapLinks, MapStyle, MapValues, StateValues, map_fragments, map_svg, map_text,
     symbol,
@@ -100,6 +100,19 @@ fn values_do_not_move_the_states_of_a_text_map() {
             assert!(position(&full).is_some(), "{heading} is missing:\n{full}");
             assert_eq!(position(&empty), position(&full), "{heading} moved");
         }
+    }
+}
+
+#[test]
+fn symbols_differ_and_are_in_fonts_of_terminals() {
+    let outcomes = Outcome::ALL.map(Phase::Final);
+    let phases = [Phase::Ready, Phase::Held, Phase::Active, Phase::Waiting].into_iter().chain(outcomes);
+    let symbols: Vec<char> = phases.map(symbol).collect();
+    let distinct: BTreeSet<&char> = symbols.iter().collect();
+    assert_eq!(distinct.len(), symbols.len(), "{symbols:?}");
+    // The blocks Miscellaneous Technical and Miscellaneous Symbols are not.
+    for symbol in symbols {
+        assert!(!matches!(symbol, '\u{2300}'..='\u{23ff}' | '\u{2600}'..='\u{26ff}'), "{symbol}");
     }
 }
 

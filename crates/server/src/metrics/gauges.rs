@@ -13,7 +13,8 @@ use tenure_core::job_type::{CATCH_ALL, Catalog};
 use tenure_core::lifecycle::Phase;
 use tenure_core::limits;
 use tenure_core::webhook::Webhook;
-use tenure_stats::{phase_of, snapshot::CountNow};
+use tenure_stats::phase_of;
+use tenure_stats::snapshot::{Attention, AttentionKind, CountNow, QueueNow, Severity};
 use tenure_store::{Gauges, ResourceFilter, SequenceFilter};
 
 use super::labels::{BoundedNames, Labels, owned};
@@ -33,11 +34,13 @@ pub(super) async fn registry(app: &App) -> Result<Registry> {
     let (gauges, now) = (app.store().gauges().await?, app.store().now().await?.at);
     let counts = app.stats().counts(&gauges.jobs).await?;
     let webhooks = webhooks(app).await?;
+    let snapshot = app.stats().snapshot().await?;
     let catalog = app.runtime().catalog();
     let mut registry = Registry::with_prefix("tenure");
     let to = &mut registry;
     jobs(to, &counts);
-    queues(to, &catalog, &gauges, now);
+    queues(to, &catalog, &gauges, &snapshot.queues, now);
+    attention(to, &snapshot.attention);
     dead_letters(to, &gauges, now);
     flow(to, app).await?;
     let imbalance = i64::try_from(app.runtime().credits_imbalance()).unwrap_or(i64::MAX);
@@ -54,6 +57,27 @@ fn register(to: &mut Registry, name: &str, help: &str, metric: impl prometheus_c
 
 fn age(now: Timestamp, since: Timestamp) -> f64 {
     (now - since).0 as f64 / 1000.0
+}
+
+/// What needs attention, by rule and severity: every rule at zero, so that an alert sees it end.
+fn attention(to: &mut Registry, entries: &[Attention]) {
+    let all = Family::<Labels<2>, Gauge>::default();
+    let of = |rule: &str, severity: Severity| {
+        let severity = match severity {
+            Severity::Warning => "warning",
+            Severity::Critical => "critical",
+        };
+        all.get_or_create_owned(&owned([("rule", rule), ("severity", severity)]))
+    };
+    for rule in AttentionKind::names() {
+        of(rule, Severity::Warning);
+        of(rule, Severity::Critical);
+    }
+    for entry in entries {
+        of(entry.what.name(), entry.severity).inc();
+    }
+    // Without the words about all nodes: a rule judges the commits of its node.
+    to.register("attention", "What needs attention, by rule and severity, as this node judges it", all);
 }
 
 fn intake(to: &mut Registry, app: &App, now: Timestamp) {
@@ -75,12 +99,14 @@ fn jobs(to: &mut Registry, counts: &[CountNow]) {
 }
 
 /// Ready jobs by queue and type. Every declared type has its queue from the start, at zero.
-fn queues(to: &mut Registry, catalog: &Catalog, gauges: &Gauges, now: Timestamp) {
+fn queues(to: &mut Registry, catalog: &Catalog, gauges: &Gauges, all: &[QueueNow], now: Timestamp) {
     let declared: BTreeMap<&str, &str> =
         catalog.types().map(|it| (it.name.as_str(), it.queue.as_str())).collect();
     let found = gauges.jobs.iter().map(|count| count.queue.as_str());
     let found = found.chain(gauges.oldest_ready.iter().map(|oldest| oldest.queue.as_str()));
+    let found = found.chain(all.iter().map(|queue| queue.name.as_str()));
     let names = BoundedNames::new(declared.values().copied(), found);
+    paused(to, &names, all);
     let type_label = |name| if declared.contains_key(name) { name } else { CATCH_ALL };
     let mut depths: BTreeMap<QueueAndType<'_>, u64> =
         declared.iter().map(|(job_type, queue)| ((*queue, *job_type), 0)).collect();
@@ -115,6 +141,20 @@ fn queues(to: &mut Registry, catalog: &Catalog, gauges: &Gauges, now: Timestamp)
         depth,
     );
     register(to, "oldest_ready_seconds", "Age of the oldest claimable job by queue and type", oldest);
+}
+
+/// 1 for a paused queue. Of the queues that share a label, all must be paused: it silences their alerts.
+fn paused<'a>(to: &mut Registry, names: &BoundedNames<'a>, all: &'a [QueueNow]) {
+    let mut by_label: BTreeMap<&str, bool> = BTreeMap::new();
+    for queue in all {
+        let all_paused = by_label.entry(names.label(queue.name.as_str())).or_insert(true);
+        *all_paused &= queue.paused;
+    }
+    let paused = Family::<Labels<1>, Gauge>::default();
+    for (queue, is_paused) in by_label {
+        paused.get_or_create(&owned([("queue", queue)])).set(is_paused.into());
+    }
+    register(to, "queue_paused", "1 if an operator paused the queue, otherwise 0", paused);
 }
 
 fn dead_letters(to: &mut Registry, gauges: &Gauges, now: Timestamp) {

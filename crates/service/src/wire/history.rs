@@ -70,6 +70,7 @@ pub fn dead_letter(letter: &DeadLetter) -> DeadLetterOf<Borrowed<'_>> {
     let dismissed = letter.dismissed.as_ref();
     DeadLetterOf {
         job_id: letter.job_id,
+        job_type: letter.job_type.as_ref().map(|job_type| job_type.as_str().into()),
         created_at: letter.created_at,
         reason_code: letter.reason_code.as_str().into(),
         stage: letter.stage.map(Text::Stage),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tenure_e2e::*;
 
-const LETTER: &str = "job_id created_at reason_code stage last_error attempts last_owner last_lease_expires_at \
+const LETTER: &str = "job_id type created_at reason_code stage last_error attempts last_owner last_lease_expires_at \
                       correlation_id dismissed_at dismissed_by dismissed_reason";
 
 /// Creates a job that fails its only attempt.
@@ -26,13 +26,16 @@ fn a_dead_letter_has_its_error_and_can_be_dismissed() {
         assert_eq!(field_names(&page), ["dead_letters", "next_cursor"]);
         let letter = &page["dead_letters"][0];
         assert_field_names(letter, LETTER);
-        assert_fields(letter, json!({ "job_id": job["id"], "reason_code": "exhausted_retries" }));
+        assert_fields(
+            letter,
+            json!({ "job_id": job["id"], "type": "a", "reason_code": "exhausted_retries" }),
+        );
         assert_fields(letter, json!({ "stage": "fetch", "attempts": 1, "/last_error/code": "E" }));
         assert_fields(letter, json!({ "last_owner": "w1", "correlation_id": "c-1", "dismissed_at": null }));
         assert!(letter["last_lease_expires_at"].is_string() && letter["created_at"].is_string());
         let dismiss = format!("/api/dead-letters/{}/dismiss", id(&job));
         let dismissed = server.post_ok(&dismiss, &json!({ "reason": "known" })).await;
-        assert_fields(&dismissed, json!({ "job_id": job["id"], "dismissed_reason": "known" }));
+        assert_fields(&dismissed, json!({ "job_id": job["id"], "type": "a", "dismissed_reason": "known" }));
         assert!(dismissed["dismissed_by"].is_string() && dismissed["dismissed_at"].is_string());
         assert_eq!(server.read("/api/dead-letters").await["dead_letters"], json!([]));
         assert_eq!(server.rows("/api/dead-letters?dismissed=true").await, [dismissed]);

@@ -96,7 +96,7 @@ fn served(text: &str) -> BTreeMap<String, (String, BTreeSet<String>)> {
         } else if let Some((_, labels)) = line.split_once('{') {
             // A name ends with `="`, and stands at the beginning or after a comma.
             let names = labels.split("=\"").filter_map(|part| part.rsplit([',', '"']).next());
-            let known = "category class code database from le lifecycle method queue resource result route state status store to type version webhook";
+            let known = "category class code database from le lifecycle method queue resource result route rule severity state status store to type version webhook";
             let names = names.filter(|name| known.split(' ').any(|known| known == *name) && *name != "le");
             metrics.get_mut(&current).unwrap().1.extend(names.map(str::to_owned));
         }
@@ -202,6 +202,54 @@ fn a_failing_webhook_lags() {
         .await;
         assert_eq!(lag("lag_events").await, Some(1.0));
         assert!(lag("lag_seconds").await.is_some_and(|seconds| seconds > 0.0));
+    });
+}
+
+#[test]
+fn a_disabled_webhook_needs_attention() {
+    on_both_stores(async |server| {
+        let attention = async |severity: &str| {
+            let labels = ["rule=\"webhook\"", &format!("severity=\"{severity}\"")];
+            server.metrics().await.sum("tenure_attention", &labels)
+        };
+        assert_eq!(attention("warning").await, Some(0.0));
+        server.post("/api/webhooks", &json!({ "id": "w", "url": "http://127.0.0.1:1/" })).await.expect(201);
+        server.post_ok("/api/webhooks/w/disable", &json!({})).await;
+        eventually("the metrics show it", async || attention("warning").await == Some(1.0)).await;
+        assert_eq!(attention("critical").await, Some(0.0), "an operator disabled it");
+        assert_eq!(server.metrics().await.sum("tenure_webhook_lag_seconds", &[]), Some(0.0));
+        server.post_ok("/api/webhooks/w/enable", &json!({})).await;
+        eventually("it has ended", async || attention("warning").await == Some(0.0)).await;
+    });
+}
+
+#[tokio::test]
+async fn every_rule_of_the_attention_list_is_a_label() {
+    let server = Server::sqlite().await;
+    let description = server.read("/openapi.json").await;
+    let rules = &description["components"]["schemas"]["Attention"]["properties"]["what"]["enum"];
+    let all = server.metrics().await;
+    for rule in rows(rules) {
+        for severity in ["warning", "critical"] {
+            let labels = [&format!("rule={rule}"), &format!("severity=\"{severity}\"")];
+            assert_eq!(all.sum("tenure_attention", &labels.map(String::as_str)), Some(0.0), "{labels:?}");
+        }
+    }
+}
+
+#[test]
+fn a_paused_queue_is_marked() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let paused = async |queue: &str| {
+            server.metrics().await.sum("tenure_queue_paused", &[&format!("queue=\"{queue}\"")])
+        };
+        assert_eq!(paused("greetings").await, Some(0.0), "a declared queue is there from the start");
+        for queue in ["greetings", "later"] {
+            server.post_ok(&format!("/api/queues/{queue}/pause"), &json!({})).await;
+            eventually("the metrics show it", async || paused(queue).await == Some(1.0)).await;
+        }
+        server.post_ok("/api/queues/greetings/resume", &json!({})).await;
+        eventually("it has ended", async || paused("greetings").await == Some(0.0)).await;
     });
 }
 

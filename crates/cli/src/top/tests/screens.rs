@@ -74,7 +74,7 @@ fn dead_letters_workers_and_the_journal_are_rows() {
     let mut it = driven(View::Dead, "", (90, 6));
     let error = json!({ "text": "BAD_INPUT: no such file" });
     it.answer(json!({ "dead_letters": [{
-        "job_id": id(1), "reason_code": "exhausted_retries", "stage": "exec", "attempts": 5, "created_at": ago(60),
+        "job_id": id(1), "type": "thumbnail", "reason_code": "exhausted_retries", "stage": "exec", "attempts": 5, "created_at": ago(60),
         "last_error": error,
     }] }));
     check(&it, &expect_file!["screens/dead_letters.txt"]);
@@ -92,6 +92,24 @@ fn dead_letters_workers_and_the_journal_are_rows() {
         [event(1, "job_queued", None, "queued"), event(2, "job_claimed", Some("queued"), "assigned")];
     it.press("5").answer(json!({ "events": events, "next_cursor": "2" }));
     check(&it, &expect_file!["screens/journal.txt"]);
+}
+
+#[test]
+fn queues_are_rows_and_open_their_jobs() {
+    let mut it = driven(View::Queues, "", (100, 6));
+    let queue = |name: &str, ready: u32| {
+        json!({
+            "name": name, "paused": false, "ready": ready, "running": 2, "waiting": 1, "oldest_ready": ago(12),
+            "in_per_minute": 120.0, "out_per_minute": 118.5, "drains_in_ms": 3_600_000,
+        })
+    };
+    let mut held = queue("mail", 7);
+    (held["paused"], held["drains_in_ms"], held["out_per_minute"]) = (json!(true), json!(null), json!(0.0));
+    (held["paused_by"], held["paused_since"]) = (json!("operator:ann"), json!(ago(5)));
+    it.answer(json!({ "stats": { "queues": [queue("default", 1204), held] } }));
+    check(&it, &expect_file!["screens/queues.txt"]);
+    it.press("j\n");
+    assert_eq!(*it.request(), request(PaneKind::View(View::Jobs), "queue:default", None));
 }
 
 #[test]

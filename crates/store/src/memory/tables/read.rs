@@ -311,10 +311,11 @@ impl Tables {
 
     pub(in crate::memory) fn dead_letters(&self, filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter> {
         let older = |letter: &DeadLetter| page.before.is_none_or(|before| letter.job_id < before);
-        let admits =
-            |letter: &DeadLetter| self.find(letter.job_id).is_some_and(|job| filter.admits(letter, job));
-        let matching = self.dead_letters.values().rev().filter(|letter| older(letter) && admits(letter));
-        matching.take(page.limit).cloned().collect()
+        let matching = self.dead_letters.values().rev().filter(|letter| older(letter)).filter_map(|letter| {
+            let job = self.find(letter.job_id).filter(|job| filter.admits(letter, job))?;
+            Some(DeadLetter { job_type: Some(job.spec.job_type.clone()), ..letter.clone() })
+        });
+        matching.take(page.limit).collect()
     }
 
     pub(in crate::memory) fn account(&self, user: UserId) -> Account {

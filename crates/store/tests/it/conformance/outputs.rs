@@ -29,6 +29,7 @@ pub(crate) async fn dead_letters_are_listed_and_dismissed(stores: TestStores) {
     assert_eq!(list(None, true, page(10)).await, ids(&[2]));
     let filter = DeadLetterFilter { dismissed: true, ..DeadLetterFilter::default() };
     let letter = store.dead_letters(filter, page(1)).await.unwrap().remove(0);
+    assert_eq!(letter.job_type.as_ref(), Some(&jobs[2].spec.job_type));
     assert_eq!((letter.last_owner, letter.attempts), (held[2].worker().cloned(), 1));
     assert_eq!(letter.dismissed.unwrap().reason, "seen");
     let none =
