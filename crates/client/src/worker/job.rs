@@ -159,7 +159,10 @@ where
 {
     Handler::new(false, move |mut jobs: Vec<Job<P>>| {
         let work = handler(jobs.pop().expect("a handler is called with a job"));
-        async move { Ok::<_, Fail>(vec![work.await]) }
+        async move {
+            let ending = work.await;
+            Ok::<_, Fail>(vec![ending])
+        }
     })
 }
 
