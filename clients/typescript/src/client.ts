@@ -405,7 +405,7 @@ export class Client {
     return get(this.#http, "/api/sequences", [], query);
   }
 
-  /** Lets a halted sequence go on with its next job. */
+  /** Resumes a halted sequence with its next job. */
   resumeSequence(type: string, key: string): Promise<wire.Sequence> {
     return change(this.#http, "/api/sequences/{type}/{key}/resume", [type, key], undefined);
   }

@@ -159,7 +159,12 @@ pub(crate) async fn dead_letters<D: Database>(
     page: Page,
 ) -> Result<Vec<DeadLetter>> {
     let rest = list::dead_letters(&filter, page, D::DIALECT);
-    listing(store, statement!("dead_letters"), rest, records::listed_dead_letter).await
+    // With the type of its job.
+    let listed = |row: &mut RowReader<'_>| {
+        let letter = records::dead_letter(row)?;
+        Ok(DeadLetter { job_type: Some(row.name()?), ..letter })
+    };
+    listing(store, statement!("dead_letters"), rest, listed).await
 }
 
 pub(crate) async fn account(store: &impl Database, user: UserId) -> Result<Account> {

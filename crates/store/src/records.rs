@@ -135,12 +135,6 @@ pub(crate) fn dead_letter(row: &mut RowReader<'_>) -> Result<DeadLetter> {
     serde_json::from_str(text).map_err(|error| corrupt("dead_letters", text, &error.to_string()))
 }
 
-/// A dead letter with the type of its job.
-pub(crate) fn listed_dead_letter(row: &mut RowReader<'_>) -> Result<DeadLetter> {
-    let letter = dead_letter(row)?;
-    Ok(DeadLetter { job_type: Some(row.name()?), ..letter })
-}
-
 pub(crate) fn dead_letter_columns<'a>(row: &mut impl ColumnWriter<'a, &'a DeadLetter>) {
     row.with(|letter| letter.job_id.0)
         .with(|letter| letter.created_at)

@@ -548,7 +548,7 @@ class Client:
         return self._page(SequenceStatus, "sequences", "/api/sequences", query=query)
 
     def resume_sequence(self, type: str, key: str) -> SequenceStatus:
-        """Lets a halted sequence go on with its next job."""
+        """Resumes a halted sequence with its next job."""
         return self._change(SequenceStatus, "/api/sequences/{}/{}/resume", type, key)
 
     def lifecycles(self) -> Page[LifecycleSummary]:

@@ -64,7 +64,7 @@ pub(super) const QUEUES: List<QueueStats> = List {
     pairs: |_| Vec::new(),
 };
 
-/// By whom, and for how long, if that is known.
+/// The actor and the duration, if they are known.
 fn paused(queue: &QueueStats) -> String {
     let since = age(queue.paused_since.as_ref());
     match &queue.paused_by {
