@@ -76,11 +76,11 @@ answers! {
 
     /// What flow control makes a job wait for.
     pub struct WaitsFor {
-        kind: String = Json(r#"{"type":"string","examples":["running","rate","pause","sequence","halt","batch"]}"#),
-        /// Null for a sequence or a batch.
+        kind: String = Json(r#"{"type":"string","examples":["running","rate","pause","sequence","halt","batch","share"]}"#),
+        /// Null for a sequence, a batch or a share.
         resource: Option<String> = MAYBE_TEXT,
         key: Option<String> = MAYBE_TEXT,
-        /// Units in use; for a batch, the jobs that wait for it.
+        /// Units in use; for a batch, the jobs that wait for it; for a share, the leases of the key, and `limit` is its weight.
         running: Option<u64> = MAYBE_COUNT,
         limit: Option<u64> = MAYBE_COUNT,
         /// Jobs that hold what is missing, at most ten.

@@ -110,6 +110,7 @@ fn flow_wait(wait: &WaitReport) -> Waiting {
     };
     let (running, limit) = (wait.running.unwrap_or_default(), wait.limit.unwrap_or_default());
     let first = wait.holders.first();
+    let share = wait.key.as_ref().map_or_else(|| "no key".to_owned(), |key| format!("key {key}"));
     let (what, detail) = match wait.kind {
         WaitKind::Running => {
             ("resource", format!("{bucket} has {running} of {limit} units in use{}", ahead(wait.before)))
@@ -127,8 +128,15 @@ fn flow_wait(wait: &WaitReport) -> Waiting {
         ),
         WaitKind::Halt => {
             let failed = first.map_or_else(|| "a job".to_owned(), |first| format!("job {first}"));
-            ("sequence", format!("the sequence of {bucket} is halted since {failed} failed"))
+            ("sequence", format!("the sequence of {bucket} has been halted since {failed} failed"))
         }
+        WaitKind::Share => (
+            "share",
+            format!(
+                "{share} has {running} leases with weight {limit}; jobs of {} other keys come first",
+                wait.before
+            ),
+        ),
         WaitKind::Batch => ("batch", format!("{running} of {limit} jobs for a group of {bucket} are there")),
     };
     Waiting { what, detail, until: wait.until }

@@ -79,6 +79,7 @@ pub enum WaitKind {
     Sequence,
     Halt,
     Batch,
+    Share,
 }
 
 impl WaitKind {
@@ -90,6 +91,7 @@ impl WaitKind {
             Self::Sequence => "sequence",
             Self::Halt => "halt",
             Self::Batch => "batch",
+            Self::Share => "share",
         }
     }
 }
@@ -100,12 +102,12 @@ pub struct WaitReport {
     pub kind: WaitKind,
     pub resource: Option<ResourceName>,
     pub key: Option<Name>,
-    /// Units in use.
+    /// Units in use; of a share, the leases of the key, and `limit` is its weight.
     pub running: Option<u64>,
     pub limit: Option<u64>,
     /// Jobs that hold what is missing, a few of them.
     pub holders: Vec<JobId>,
-    /// Ready jobs ahead that need the same bucket or group; in a sequence, unfinished ones.
+    /// Ready jobs ahead that need the same bucket or group; in a sequence, unfinished ones; in a shared queue, one for each other key.
     pub before: usize,
     /// When it ends because time has passed.
     pub until: Option<Timestamp>,

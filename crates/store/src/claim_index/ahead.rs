@@ -6,6 +6,9 @@ use tenure_core::flow::BucketId;
 
 use super::rank::{Head, QueueRank, ShareLoad};
 use super::{ClaimIndex, GroupId, ReadyEntry, Subqueue};
+
+/// Jobs of other keys that are counted.
+const OTHER_KEYS_MAX: usize = 1000;
 use crate::prelude::*;
 
 impl ClaimIndex {
@@ -22,6 +25,21 @@ impl ClaimIndex {
     pub(crate) fn ahead_in_group(&self, group: &GroupId, entry: &ReadyEntry, now: Timestamp) -> usize {
         let subqueues = self.groups.get(group).into_iter().flatten();
         self.ahead(subqueues.filter_map(|id| self.subqueues.get(id)), entry, now)
+    }
+
+    /// The load of a job's key in a shared queue, and how many subqueues of other keys have a job that comes first, as far as they
+    /// are counted. `None` if none has.
+    pub(crate) fn ahead_by_share(&self, entry: &ReadyEntry, now: Timestamp) -> Option<(ShareLoad, usize)> {
+        let queue = &entry.queue;
+        self.uses.share(queue)?;
+        let (aging, key) = (self.uses.aging(queue), &entry.flow.share);
+        let load = self.uses.load(queue, key.as_ref());
+        let own = Head { priority: Reverse(entry.priority), load, run_at: entry.run_at, id: entry.id };
+        let own = own.aged(aging, now);
+        let others = self.open.iter().filter(|((other, _), _)| other == queue).flat_map(|(_, heads)| heads);
+        let others = others.filter(|(_, subqueue)| self.subqueues[subqueue].key.share != *key);
+        let first = others.take(OTHER_KEYS_MAX).filter(|(head, _)| head.aged(aging, now) < own).count();
+        (first > 0).then_some((load, first))
     }
 
     fn ahead<'a>(

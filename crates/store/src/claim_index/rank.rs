@@ -6,9 +6,9 @@ use crate::prelude::*;
 
 /// Live leases of a key divided by its weight. Equal for all keys of a queue without shares.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ShareLoad {
-    pub(super) leases: u64,
-    pub(super) weight: u64,
+pub(crate) struct ShareLoad {
+    pub(crate) leases: u64,
+    pub(crate) weight: u64,
 }
 
 impl ShareLoad {

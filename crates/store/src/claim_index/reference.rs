@@ -289,6 +289,25 @@ fn a_group_has_the_jobs_that_come_first_by_share() {
 }
 
 #[test]
+fn an_explanation_names_the_other_keys_of_a_shared_queue() {
+    let share = Share { key: "user_id".to_owned(), weights: BTreeMap::new(), default_weight: 1 };
+    let queues = [("q".into(), QueueFlow { share: Some(share), aging: None })].into();
+    let declarations = Arc::new(Declarations { queues, ..Declarations::default() });
+    let mut index = ClaimIndex::with_state(Arc::new(FlowState { declarations, ..FlowState::default() }));
+    let of = |n: u64, share: &str| {
+        let flow = FlowKeys { share: Some(share.into()), ..FlowKeys::default() };
+        ReadyEntry { flow: Arc::new(flow), ..embedding(n, n as i64, "") }
+    };
+    let jobs = [of(1, "busy"), of(2, "idle")];
+    jobs.iter().for_each(|job| index.insert(job));
+    index.moved(None, Some(&used(&of(3, "busy"), true)));
+    index.promote(NOW, |id| jobs.iter().find(|job| job.id == id).cloned());
+    let (load, before) = index.ahead_by_share(&jobs[0], NOW).expect("the other key comes first");
+    assert_eq!((load.leases, load.weight, before), (1, 1, 1));
+    assert!(index.ahead_by_share(&jobs[1], NOW).is_none());
+}
+
+#[test]
 fn a_job_with_the_batch_key_of_an_earlier_declaration_delays_no_other() {
     let limits = Limits { running: Some(1), ..Limits::default() };
     let resources = [("gpu".into(), Resource { key: None, limits })].into();

@@ -8,6 +8,7 @@ use tenure_core::id::ResourceName;
 use tenure_core::limits::LISTED_BUCKETS_MAX;
 
 use super::{Live, LiveJob, ReadyJob};
+use crate::claim_index::ReadyEntry;
 use crate::prelude::*;
 use crate::{
     BucketReport, ResourceFilter, ResourceReport, SequenceFilter, SequenceReport, WaitKind, WaitReport,
@@ -140,7 +141,25 @@ impl Live {
             });
         }
         waits.extend(self.batch_wait(job, now));
+        if waits.is_empty() {
+            waits.extend(self.share_wait(&entry, now));
+        }
         waits
+    }
+
+    /// A job that nothing blocks waits for keys of its queue that have fewer leases for their weight.
+    fn share_wait(&self, entry: &ReadyEntry, now: Timestamp) -> Option<WaitReport> {
+        let (load, before) = self.claims.ahead_by_share(entry, now)?;
+        Some(WaitReport {
+            kind: WaitKind::Share,
+            resource: None,
+            key: entry.flow.share.clone(),
+            running: Some(load.leases),
+            limit: Some(load.weight),
+            holders: Vec::new(),
+            before,
+            until: None,
+        })
     }
 
     fn sequence_wait(&self, job: &Job) -> Vec<WaitReport> {

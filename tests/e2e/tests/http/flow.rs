@@ -237,12 +237,15 @@ async fn concurrent_creations_on_three_nodes_create_one_job() {
     setup.verify();
 }
 
+/// The recipes of docs/flow.md, as one configuration.
+fn recipes() -> String {
+    let page = include_str!("../../../../docs/flow.md");
+    page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().expect("it ends")).collect()
+}
+
 #[test]
 fn the_recipes_of_the_documentation_work() {
-    let page = include_str!("../../../../docs/flow.md");
-    let blocks = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().expect("it ends"));
-    let config: String = blocks.collect();
-    on_both_stores_with_config(&config, async |server| {
+    on_both_stores_with_config(&recipes(), async |server| {
         let new = |kind: &str, n: i64| json!({ "type": kind, "payload": { "repo": "a", "document": "d", "report": "r", "n": n } });
         for (kind, second) in
             [("reindex", 200), ("debounced", 200), ("singleton", 409), ("latest", 202), ("hourly", 200)]
@@ -252,4 +255,86 @@ fn the_recipes_of_the_documentation_work() {
             assert_eq!(reply.status, second, "{kind}: {}", reply.text);
         }
     });
+}
+
+#[test]
+fn the_recipes_for_claims_work() {
+    on_both_stores_with_config(&recipes(), async |server| {
+        // One claim of up to a hundred jobs of a type.
+        let claim = async |kind: &str| {
+            server.claim(json!({ "worker": "w1", "types": [kind], "max": 100, "start": true })).await
+        };
+        let create = async |kind: &str, payloads: &[Value]| {
+            for payload in payloads {
+                server.create(json!({ "type": kind, "payload": payload })).await;
+            }
+        };
+        let [a, b] = ["a", "b"].map(|key| json!({ "customer": key, "repo": key, "order": key }));
+        let (three, four) = ([a.clone(), a.clone(), b.clone()], [a.clone(), a.clone(), a.clone(), b.clone()]);
+        create("import", &four).await;
+        assert_eq!(claim("import").await.len(), 3, "two of one customer, and one of the other");
+        server.create_many(12, json!({ "type": "report" })).await;
+        assert_eq!(claim("report").await.len(), 10, "the global limit");
+        create("sync", &three).await;
+        assert_eq!(claim("sync").await.len(), 2, "one of each repository");
+        create("order_event", &three).await;
+        let events = claim("order_event").await;
+        assert_eq!(events.len(), 2, "one of each order");
+        let error = json!({ "error": { "class": "permanent", "code": "BROKEN", "message": "broken" } });
+        server.report(&events[0], "fail", error).await.expect(200);
+        assert_eq!(claim("order_event").await.len(), 1, "a failure does not stop the others");
+        server.create_many(110, json!({ "type": "send_mail" })).await;
+        let mails = claim("send_mail").await;
+        assert_eq!(mails.len(), 100, "the burst");
+        let pause = json!({ "pause": { "resource": "mail", "for": "1h" } });
+        server.report(&mails[0], "release", pause).await.expect(200);
+        let mail = server.get("/api/resources/mail").await.expect(200);
+        assert!(mail["buckets"][0]["paused_until"].is_string(), "{mail}");
+        assert!(claim("send_mail").await.is_empty(), "the upstream service asked for a pause");
+        server.create_many(60, json!({ "type": "write_row" })).await;
+        let rows = claim("write_row").await;
+        let group = rows.iter().filter(|row| row["group"] == rows[0]["group"]).count();
+        assert_eq!(group, 50, "a whole group");
+    });
+}
+
+#[test]
+fn the_recipes_for_users_work() {
+    on_both_stores_with_config(&recipes(), async |server| {
+        let export = json!({ "type": "export", "user_id": "u1" });
+        server.create_many(1000, export.clone()).await;
+        server.post("/api/jobs", &export).await.problem(429, "queue_full");
+        server.create(merged(export, &json!({ "user_id": "u2" }))).await;
+        for user in ["u1", "u1", "u1", "u2"] {
+            server.create(json!({ "type": "import", "user_id": user, "queue": "fair" })).await;
+        }
+        let claim = json!({ "worker": "w1", "queues": ["fair"], "max": 2, "start": true });
+        let users: Vec<Value> = server.claim(claim).await.iter().map(|job| job["user_id"].clone()).collect();
+        assert_eq!(users, ["u1", "u2"], "users take turns");
+    });
+}
+
+#[test]
+fn every_recipe_is_executed() {
+    let tested = [
+        "reindex",
+        "debounced",
+        "singleton",
+        "latest",
+        "hourly",
+        "import",
+        "report",
+        "sync",
+        "order_event",
+        "send_mail",
+        "write_row",
+        "export",
+    ];
+    let recipes = recipes();
+    let types = recipes.lines().filter_map(|line| line.strip_prefix("[types.")?.strip_suffix(']'));
+    // Examples of the reference above the recipes.
+    let examples = ["summarize", "apply_change", "embed"];
+    let missing: Vec<&str> =
+        types.filter(|name| !tested.contains(name) && !examples.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
