@@ -234,18 +234,22 @@ export class Client {
         return yield* sentEvents(this.#http, { path: pathOf("/api/jobs/{id}/stream", id), ...stream });
       } catch (error) {
         if (!(error instanceof Problem && error.status === 404)) throw error;
-        id = await this.#jobBehind(job, stream.signal);
+        id = await this.#jobBehind(job, id, error, stream.signal);
       }
     }
   }
 
-  /** The job that a request in SQL became, as soon as a node has taken it in, or that answers it. */
-  async #jobBehind(request: string, signal: AbortSignal | undefined): Promise<string> {
+  /** After the stream of `sought` was not found: the job that a request in SQL became, as soon as a node has taken it in, or that answers it. */
+  async #jobBehind(request: string, sought: string, missing: Problem, signal: AbortSignal | undefined): Promise<string> {
     for (;;) {
       const found = await this.get(request);
       if (found.state !== null) return found.id;
       if (found.problem) throw new Problem(found.problem);
-      if (found.job_id !== undefined) return found.job_id;
+      if (found.phase !== "intake") {
+        // The job that answers it is deleted, or the caller may not see it.
+        if (found.job_id === undefined || found.job_id === sought) throw missing;
+        return found.job_id;
+      }
       await wait(LOOK_PAUSE, signal);
     }
   }

@@ -248,7 +248,7 @@ pub(crate) async fn filter(filter: &JobFilter, server: &Server) -> Result<Value>
 
 async fn wait(server: &Server, id: &str, timeout: Option<Millis>, format: OutputFormat) -> Result<Exit> {
     let limit = timeout.map(|limit| Duration::from_millis(limit.0));
-    let finished = match server.client.wait(id, limit).await {
+    let finished = match server.client.wait_for_end(id, limit).await {
         Err(Error::TimedOut(limit)) => {
             let limit = Millis(limit.as_millis() as u64);
             let error = CliError::new(Exit::TimedOut, format!("the job did not finish within {limit}"));
@@ -257,7 +257,7 @@ async fn wait(server: &Server, id: &str, timeout: Option<Millis>, format: Output
         finished => finished?,
     };
     // It is another job if that answers a request in SQL.
-    let job = server.get(CallId::GetJob, &[&finished.id]).await?;
+    let job = server.get(CallId::GetJob, &[&finished]).await?;
     JOBS.print_one(format, &job)?;
     Ok(exit_code(&job))
 }

@@ -57,6 +57,19 @@ pub struct Following {
     over: bool,
 }
 
+async fn within<T>(timeout: Option<Duration>, work: impl Future<Output = Result<T>>) -> Result<T> {
+    match timeout {
+        Some(limit) => tokio::time::timeout(limit, work).await.unwrap_or(Err(Error::TimedOut(limit))),
+        None => work.await,
+    }
+}
+
+/// The pause after a retryable error.
+async fn pause(error: &Error, tries: &mut u32) {
+    *tries += 1;
+    tokio::time::sleep(error.retry_after().unwrap_or_else(|| backoff(*tries))).await;
+}
+
 /// The journal being followed; see [`Client::events`].
 #[derive(Debug)]
 pub struct Events {
@@ -79,44 +92,49 @@ impl Client {
     /// Waits until a job is finished and returns it, with [`Error::TimedOut`] after a timeout. Without one it waits also while the server
     /// cannot be reached. For a request in SQL it waits for the job that it becomes or that answers it; its refusal is an error.
     pub async fn wait(&self, job: &str, timeout: Option<Duration>) -> Result<JobRecord> {
-        let finished = self.finished(job);
-        match timeout {
-            Some(limit) => tokio::time::timeout(limit, finished).await.unwrap_or(Err(Error::TimedOut(limit))),
-            None => finished.await,
-        }
+        within(timeout, async {
+            let (job, mut tries) = (self.ended(job).await?, 0);
+            loop {
+                match self.get(&job).await {
+                    Err(error) if error.is_retryable() => pause(&error, &mut tries).await,
+                    found => return found,
+                }
+            }
+        })
+        .await
     }
 
-    async fn finished(&self, job: &str) -> Result<JobRecord> {
+    /// The same, but returns only the id of the job, which is another one if that answers a request in SQL.
+    pub async fn wait_for_end(&self, job: &str, timeout: Option<Duration>) -> Result<String> {
+        within(timeout, self.ended(job)).await
+    }
+
+    async fn ended(&self, job: &str) -> Result<String> {
         let mut following = Following::new(self, job, Some(AFTER_ALL_LINES.to_owned()));
         let mut tries = 0;
-        loop {
-            let error = match following.next().await {
-                Some(Ok(_)) => continue,
-                Some(Err(error)) => error,
-                None => match self.get(&following.job).await {
-                    Err(error) => error,
-                    found => return found,
-                },
-            };
-            if !error.is_retryable() {
-                return Err(error);
+        while let Some(item) = following.next().await {
+            match item {
+                Ok(_) => tries = 0,
+                Err(error) if error.is_retryable() => pause(&error, &mut tries).await,
+                Err(error) => return Err(error),
             }
-            tries += 1;
-            tokio::time::sleep(error.retry_after().unwrap_or_else(|| backoff(tries))).await;
         }
+        Ok(following.job)
     }
 
     /// The job that a request in SQL became, as soon as a node has taken it in, or that answers it.
-    async fn job_behind(&self, id: &str) -> Result<String> {
+    /// `None` if that is `sought`, which was not found, or if the caller may not see it.
+    async fn job_behind(&self, id: &str, sought: &str) -> Result<Option<String>> {
         loop {
             let found = self.find(id).await?;
             let request = match &found {
-                FoundJob::Job(job) => return Ok(job.id.clone()),
+                FoundJob::Job(job) => return Ok(Some(job.id.clone())),
                 FoundJob::Request(request) => request,
             };
             match (found.refusal(), &request.job_id) {
                 (Some(problem), _) => return Err(Error::Refused(problem)),
-                (None, Some(job)) => return Ok(job.clone()),
+                (None, Some(job)) => return Ok((job != sought).then(|| job.clone())),
+                (None, None) if request.phase != "intake" => return Ok(None),
                 (None, None) => tokio::time::sleep(LOOK_PAUSE).await,
             }
         }
@@ -162,8 +180,10 @@ impl Following {
             // There is no stream of a request in SQL.
             if sent.as_ref().is_err_and(|error| error.problem().is_some_and(|problem| problem.status == 404))
             {
-                match self.feed.client.job_behind(&self.id).await {
-                    Ok(job) => {
+                match self.feed.client.job_behind(&self.id, &self.job).await {
+                    // The job that answers the request is deleted, or the caller may not see it.
+                    Ok(None) => {}
+                    Ok(Some(job)) => {
                         self.feed.path = stream_of(&job);
                         self.job = job;
                         continue;

@@ -16,6 +16,9 @@ const EXCLUDED_FOR: Duration = Duration::from_mins(1);
 /// The shortest pause between two sweeps.
 const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
 
+/// The longest additional pause of one of several nodes, in milliseconds.
+const SPREAD_MS_MAX: u64 = 20;
+
 /// Jobs that are excluded from sweeps, so that they cannot block the others, and until when.
 pub(crate) type ExcludedJobs = BTreeMap<JobId, Instant>;
 
@@ -53,7 +56,10 @@ impl Inner {
                 return every;
             }
             if !is_full {
-                let next = next_in.map_or(every, |next| Duration::from_millis(next.0));
+                // Not at the same moment on every node: usually the first one sweeps for all.
+                let spread =
+                    if self.store.is_shared() { (self.options.random)() as u64 % SPREAD_MS_MAX } else { 0 };
+                let next = next_in.map_or(every, |next| Duration::from_millis(next.0 + spread));
                 return next.clamp(SWEEP_PAUSE_MIN.min(every), every);
             }
         }

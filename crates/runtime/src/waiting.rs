@@ -3,7 +3,8 @@
 //! A claim that waits when a job is created on this node joins the batch of the creation: one commit creates and leases the job.
 //! Otherwise commits of this node say exactly which jobs became ready, and notifications of other nodes do so, too. For delayed
 //! jobs and lost notifications, one task reads for all waiting claims together which jobs they may take: after each poll
-//! interval, when the next delayed job is due, and when a claim waits with a new filter.
+//! interval, when the next delayed job is due, and when a claim waits with a new filter or, with flow
+//! control, has found nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
@@ -16,6 +17,10 @@ use crate::batcher::QueuedCommand;
 use crate::failure::Failure;
 use crate::prelude::*;
 use crate::{Answer, Inner};
+
+/// The delay of the poll after a claim under flow control that found nothing; each further one doubles it, up to this many times.
+const EMPTY_DELAY: Duration = Duration::from_millis(1);
+const EMPTY_DOUBLINGS_MAX: u32 = 7;
 
 /// Waiters by filter, then in order of arrival: a thousand waiters with the same filter cost no more than one.
 #[derive(Debug, Default)]
@@ -118,10 +123,13 @@ impl WaitingClaims {
     }
 
     /// Plans a poll for a claim that waits, unless the last one covered its filter. With flow control each claim that found nothing needs
-    /// one: what it waits for, such as tokens or the end of a pause, may be known only since its search.
-    fn await_poll(&self, filter: &ClaimFilter, has_flow: bool) {
-        if has_flow || !self.waiters().polled.contains(filter) {
+    /// one: what it waits for, such as tokens or the end of a pause, may be known only since its search. The poll comes later the more often
+    /// the claim has found nothing, in case that the store offers a job that a decision refuses.
+    fn await_poll(&self, filter: &ClaimFilter, has_flow: bool, found_nothing: u32) {
+        if !self.waiters().polled.contains(filter) {
             self.poll_by(Instant::now());
+        } else if has_flow {
+            self.poll_by(Instant::now() + EMPTY_DELAY * (1 << found_nothing.min(EMPTY_DOUBLINGS_MAX)));
         }
     }
 
@@ -280,11 +288,13 @@ pub(crate) async fn claim_until(
     // Registered before the claim is decided, so that a job that becomes ready in between wakes it.
     let mut waiter = inner.waiting.register(claim);
     let mut answer = inner.submit(envelope(by, claim)).await?;
+    let mut found_nothing = 0;
     loop {
         if !is_empty(&answer) {
             return Ok(answer);
         }
-        inner.waiting.await_poll(&claim.filter, !inner.flow().is_empty());
+        inner.waiting.await_poll(&claim.filter, !inner.flow().is_empty(), found_nothing);
+        found_nothing += 1;
         waiter.may_join(envelope(by, claim));
         let woken = tokio::select! {
             biased;

@@ -2,7 +2,7 @@
 //!
 //! Ready jobs with the same queue, type, priority and keys form a *subqueue*, in order of age. Only the first job of each subqueue is
 //! compared with the others, so that a subqueue that is blocked costs one step, however many jobs it has. A subqueue that a bucket blocks
-//! is *parked* there, and the bucket's next change puts it back: blocked jobs are not looked at again before that.
+//! is *parked* there, and the bucket's next change puts it back: blocked jobs are not looked at again before that. Jobs of groups are not parked.
 
 mod ahead;
 mod awaited;

@@ -33,7 +33,7 @@ pub struct ResourceReport {
     pub bucket_count: usize,
     /// How often this node found jobs that had to wait for it.
     pub waits: u64,
-    /// The busiest first.
+    /// Paused ones first, then the busiest.
     pub buckets: Vec<BucketReport>,
 }
 

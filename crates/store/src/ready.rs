@@ -55,11 +55,11 @@ impl ReadyJobs {
         let is_amended = |event: &Event| event.facts.flow.is_some();
         let frees = |event: &Event| {
             let flow = set.jobs[&event.job_id].flow();
-            ends(event) && (!flow.resources.is_empty() || flow.sequence.is_some())
+            !flow.resources.is_empty() || flow.sequence.is_some()
         };
         resumed
             || !changes.upserted.flow.values().all(is_token)
-            || changes.appended.events.iter().any(|event| is_amended(event) || frees(event))
+            || changes.appended.events.iter().any(|event| is_amended(event) || ends(event) && frees(event))
     }
 
     fn of_job(job: &Job, now: Timestamp) -> Self {

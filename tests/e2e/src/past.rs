@@ -76,7 +76,7 @@ impl Setup {
             set.changes.appended.audit.push(AuditLine {
                 ts: Timestamp(now.at.0 - minutes_ago * 60_000),
                 action: action.as_str().into(),
-                actor: "ann".into(),
+                actor: "operator:ann".into(),
                 job_id: None,
                 reason: Some(queue.clone()),
                 details: None,

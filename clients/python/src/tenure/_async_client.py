@@ -352,7 +352,7 @@ class AsyncClient:
                         return
                 return
             except Problem as problem:
-                found = await self._job_behind(job, problem)
+                found = await self._job_behind(job, found, problem)
 
     async def wait(self, job: str, timeout: Span | None = None) -> JobRecord:
         """Waits until a job is finished and returns it. After the timeout, raises `TimeoutError`.
@@ -374,11 +374,17 @@ class AsyncClient:
                     return await self._get(JobRecord, "/api/jobs/{}", found)
                 tries = 0
             except TenureError as error:
+                failure = error
                 if not error.is_retryable:
-                    found = await self._job_behind(job, error, deadline)
-                    continue
+                    try:
+                        found = await self._job_behind(job, found, error, deadline)
+                        continue
+                    except TenureError as behind:
+                        if not behind.is_retryable:
+                            raise
+                        failure = behind
                 tries += 1
-                await self._transport.sleep(min(silence, error.retry_after or backoff(tries)))
+                await self._transport.sleep(min(silence, failure.retry_after or backoff(tries)))
 
     async def events(
         self,
@@ -787,8 +793,8 @@ class AsyncClient:
         sent = Request("POST", "/api/reports", body=body, timeout=timeout).minimal()
         return _results(dict, await self._transport.send(sent), count)
 
-    async def _job_behind(self, id: str, error: TenureError, deadline: float | None = None) -> str:
-        """After a stream that was not found: the job that a request in SQL became, or that answers it."""
+    async def _job_behind(self, id: str, sought: str, error: TenureError, deadline: float | None = None) -> str:
+        """After the stream of `sought` was not found: the job that a request in SQL became, or that answers it."""
         if not isinstance(error, Problem) or error.status != 404:
             raise error
         while True:
@@ -797,7 +803,10 @@ class AsyncClient:
                 return found.id
             if found.problem is not None:
                 raise found.problem
-            if found.job_id is not None:
+            if found.phase != "intake":
+                # The job that answers it is deleted, or the caller may not see it.
+                if found.job_id is None or found.job_id == sought:
+                    raise error
                 return found.job_id
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"request {id} has not been taken in in time")

@@ -352,7 +352,7 @@ class Client:
                         return
                 return
             except Problem as problem:
-                found = self._job_behind(job, problem)
+                found = self._job_behind(job, found, problem)
 
     def wait(self, job: str, timeout: Span | None = None) -> JobRecord:
         """Waits until a job is finished and returns it. After the timeout, raises `TimeoutError`.
@@ -374,11 +374,17 @@ class Client:
                     return self._get(JobRecord, "/api/jobs/{}", found)
                 tries = 0
             except TenureError as error:
+                failure = error
                 if not error.is_retryable:
-                    found = self._job_behind(job, error, deadline)
-                    continue
+                    try:
+                        found = self._job_behind(job, found, error, deadline)
+                        continue
+                    except TenureError as behind:
+                        if not behind.is_retryable:
+                            raise
+                        failure = behind
                 tries += 1
-                self._transport.sleep(min(silence, error.retry_after or backoff(tries)))
+                self._transport.sleep(min(silence, failure.retry_after or backoff(tries)))
 
     def events(
         self,
@@ -787,8 +793,8 @@ class Client:
         sent = Request("POST", "/api/reports", body=body, timeout=timeout).minimal()
         return _results(dict, self._transport.send(sent), count)
 
-    def _job_behind(self, id: str, error: TenureError, deadline: float | None = None) -> str:
-        """After a stream that was not found: the job that a request in SQL became, or that answers it."""
+    def _job_behind(self, id: str, sought: str, error: TenureError, deadline: float | None = None) -> str:
+        """After the stream of `sought` was not found: the job that a request in SQL became, or that answers it."""
         if not isinstance(error, Problem) or error.status != 404:
             raise error
         while True:
@@ -797,7 +803,10 @@ class Client:
                 return found.id
             if found.problem is not None:
                 raise found.problem
-            if found.job_id is not None:
+            if found.phase != "intake":
+                # The job that answers it is deleted, or the caller may not see it.
+                if found.job_id is None or found.job_id == sought:
+                    raise error
                 return found.job_id
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"request {id} has not been taken in in time")

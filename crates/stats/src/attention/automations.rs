@@ -65,13 +65,12 @@ pub(super) fn slow_store(judged: &Judged<'_>) -> Option<Attention> {
     })
 }
 
-/// Nodes whose reports ended, unless one with the same address has started since.
+/// Nodes whose reports ended, unless one with the same address has started since. Several nodes may have one address, such as
+/// 0.0.0.0: one that started before the last report is another.
 pub(super) fn nodes(nodes: &[NodeNow], now: Timestamp) -> impl Iterator<Item = Attention> {
     nodes.iter().filter(|node| node.life == NodeLife::Gone).filter_map(move |node| {
         let is_next = |other: &&NodeNow| {
-            other.life == NodeLife::Live
-                && other.address == node.address
-                && other.started_at > node.started_at
+            other.life == NodeLife::Live && other.address == node.address && other.started_at > node.seen_at
         };
         let next = nodes.iter().filter(is_next).min_by_key(|other| other.started_at);
         let address = &node.address;

@@ -230,6 +230,11 @@ fn a_node_that_was_started_again_is_a_warning_for_a_quarter_of_an_hour() {
     assert_eq!(found(vec![gone(), node("b:1", NodeLife::Live, MINUTE, 0)]), missing, "another node");
     assert_eq!(found(vec![gone(), node("a:1", NodeLife::Live, 60 * MINUTE, 0)]), missing, "an earlier start");
     assert_eq!(found(vec![gone(), node("a:1", NodeLife::Stopped, MINUTE, 0)]), missing, "it stopped again");
+    assert_eq!(
+        found(vec![gone(), node("a:1", NodeLife::Live, 40 * MINUTE, 0)]),
+        missing,
+        "another, as both listen at 0.0.0.0"
+    );
     let again = stopped(AttentionKind::NodeRestarted, Severity::Warning, "node a:1 crashed and restarted");
     assert_eq!(found(vec![gone(), node("a:1", NodeLife::Live, 15 * MINUTE, 0)]), again);
     assert_eq!(found(vec![gone(), node("a:1", NodeLife::Live, 15 * MINUTE + 1, 0)]), []);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::flow::{Batch, BatchKey};
+use tenure_core::flow::{Batch, BatchKey, ResourceUse};
 
 use super::search::{Places, Wanted};
 use super::{ClaimIndex, GroupId, Place, SubqueueId};
@@ -89,21 +89,27 @@ impl ClaimIndex {
         [delayed, opens].into_iter().flatten().chain(groups).min()
     }
 
-    /// The next time after `now` at which an incomplete group has waited long enough, or one that has may get tokens or its pause ends.
+    /// The next time after `now` at which an incomplete group has waited long enough, or at which one of its buckets may admit a job, or all
+    /// of them, because there are tokens or a pause ends. Jobs of groups are not parked at gates.
     fn group_opens(
         &self,
         (place, key): &GroupId,
         subqueues: &BTreeSet<SubqueueId>,
         now: Timestamp,
     ) -> Option<Timestamp> {
-        let complete_by = self.group(place, key)?.1 + self.batch(&place.1)?.wait;
-        if now < complete_by {
-            return Some(complete_by);
-        }
+        let (jobs, oldest) = self.group(place, key)?;
+        let batch = self.batch(&place.1)?;
+        let whole = jobs.clamp(1, batch.size.max(1) as usize) as u64;
         let demands = subqueues.iter().flat_map(|subqueue| &self.subqueues[subqueue].key.resources);
-        let blocked = demands.filter_map(|demand| {
-            self.uses.state.blocked(demand, &self.uses.bucket(&demand.bucket()), now)?.until()
+        let opens = demands.flat_map(|demand| {
+            let (bucket, state) = (self.uses.bucket(&demand.bucket()), &self.uses.state);
+            let burst = state.limits(&demand.resource).rate.map(|rate| rate.burst);
+            let of_all = burst.map(|burst| demand.units.saturating_mul(whole).min(burst));
+            [Some(demand.units), of_all].into_iter().flatten().filter_map(move |units| {
+                let demand = ResourceUse { units, ..demand.clone() };
+                state.blocked(&demand, &bucket, now)?.until()
+            })
         });
-        blocked.min()
+        opens.chain([oldest + batch.wait]).filter(|at| now < *at).min()
     }
 }

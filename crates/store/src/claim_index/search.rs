@@ -389,7 +389,8 @@ impl<'a> Search<'a> {
             let Some((head, at)) = heads.min() else { break };
             let key = &self.index.subqueues[&waiting[at].0].key;
             if self.blocked(key).is_some() {
-                waiting.swap_remove(at);
+                // What blocks this one blocks others: each grant costs one pass.
+                waiting.retain(|(id, _)| self.blocked(&self.index.subqueues[id].key).is_none());
             } else {
                 self.grant(key, head.id);
                 chosen.push(head.id);

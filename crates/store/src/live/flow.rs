@@ -113,13 +113,14 @@ impl Live {
     /// Applies the records of flow control that a batch has written.
     pub(crate) fn flow_committed(&mut self, set: &WorkingSet) {
         let records = &set.changes.upserted.flow;
+        // Whether a bucket is full depends on its limits.
+        if records.values().any(|record| !matches!(record, Some(FlowRecord::Level(..)))) {
+            self.set_flow_state(Arc::clone(&set.flow.state));
+        }
         for record in records.values() {
             if let Some(FlowRecord::Level(bucket, level, _)) = record {
                 self.set_level(bucket, *level);
             }
-        }
-        if records.values().any(|record| !matches!(record, Some(FlowRecord::Level(..)))) {
-            self.set_flow_state(Arc::clone(&set.flow.state));
         }
         if let Some(now) = set.changes.prune {
             self.claims.uses.prune(now);

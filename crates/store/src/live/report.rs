@@ -70,7 +70,14 @@ impl Live {
             buckets.retain(|(id, _)| id.key.as_ref() == Some(key));
         }
         keep_first(&mut buckets, LISTED_BUCKETS_MAX, |(a, of_a), (b, of_b)| {
-            (of_b.running, of_b.unfinished, &a.key).cmp(&(of_a.running, of_a.unfinished, &b.key))
+            let is_paused = |id| state.pause(id, now).is_some();
+            let (first, second) = (is_paused(a), is_paused(b));
+            (second, of_b.running, of_b.unfinished, &a.key).cmp(&(
+                first,
+                of_a.running,
+                of_a.unfinished,
+                &b.key,
+            ))
         });
         let report = |(id, bucket): (&BucketId, BucketUse)| BucketReport {
             key: id.key.clone(),

@@ -110,7 +110,7 @@ fn the_whole_ledger_is_shown() {
     assert!(lines.ends_with(&["REASON", "first", "second", "third"]), "{stdout}");
     let targets: Vec<String> = server.requests().into_iter().map(|request| request.target).collect();
     let path = "GET /api/accounts/ada/credits";
-    assert_eq!(targets, [format!("{path}?limit=500"), format!("{path}?limit=500&cursor=2")]);
+    assert_eq!(targets, [format!("{path}?limit=500"), format!("{path}?cursor=2&limit=500")]);
 }
 
 #[test]

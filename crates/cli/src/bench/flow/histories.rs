@@ -23,6 +23,9 @@ use crate::args::StoreKind;
 const WORKERS: usize = 12;
 /// How long the worker of a hot job works.
 const WORK: Duration = Duration::from_millis(2);
+/// And of a tenant's job: much longer than a claim takes, so that as many jobs run as there are workers. With two at once each tenant has one,
+/// whatever its weight.
+const TENANT_WORK: Duration = Duration::from_millis(30);
 const PAGE: usize = 5000;
 
 /// All events of a type, in order.
@@ -147,7 +150,7 @@ async fn user_of(node: &Runtime, entry: &JournalEntry) -> Result<Option<UserId>>
 pub(super) async fn shares(node: &Runtime, jobs: usize) -> Result<Shares> {
     fill(node, jobs, |n| of_tenant("big", n)).await?;
     fill(node, jobs, |n| of_tenant("small", n)).await?;
-    work(std::slice::from_ref(node), WORKERS, "tenant", jobs, WORK).await?;
+    work(std::slice::from_ref(node), WORKERS, "tenant", jobs, TENANT_WORK).await?;
     let (mut big, mut claims) = (0, 0);
     let entries = events(node, "tenant").await?;
     for entry in entries.iter().filter(|entry| is_claim(&entry.event)).take(jobs) {
