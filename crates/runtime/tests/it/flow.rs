@@ -104,6 +104,28 @@ async fn a_due_group_gets_its_token_at_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_complete_group_gets_its_tokens_at_their_time() {
+    let limits = Limits { rate: Some(Rate { count: 2, per: Millis(300), burst: 2 }), ..Limits::default() };
+    let flow = TypeFlow { uses: using_shared().uses, ..grouped(2, 3_600_000) };
+    let runtime = under(limits, &[("work", flow)]).await;
+    let claims = [waiting(&runtime, a_claim("w1", 2)), waiting(&runtime, a_claim("w2", 2))];
+    pass(BETWEEN_POLLS).await;
+    let begun = Instant::now();
+    for _ in 0..4 {
+        created(&runtime, a_job("work")).await;
+    }
+    let mut waits = Vec::new();
+    for claim in claims {
+        let (jobs, at) = claim.await.unwrap();
+        assert_eq!(jobs.len(), 2);
+        waits.push(at - begun);
+    }
+    waits.sort_unstable();
+    assert!(waits[0] < Duration::from_millis(50), "{waits:?}");
+    assert!((Duration::from_millis(300)..Duration::from_millis(350)).contains(&waits[1]), "{waits:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn claims_with_different_filters_get_different_jobs() {
     let runtime = under(rate(1), &[("work", using_shared()), ("other", TypeFlow::default())]).await;
     let claims = [waiting(&runtime, a_claim("w1", 1)), waiting(&runtime, of_type("w2", "work"))];
