@@ -53,7 +53,6 @@ pub fn run() -> Result<()> {
     step::run("move", moves)?;
     tested.append(step::run("conformance", || conformance(&[]))?);
     step::run("packaging", packaging)?;
-    step::run("clean-root", clean_root)?;
     step::run("fuzz", fuzz::run)?;
     step::run("deny", deny::run)?;
     let sum = Tally::of(&tested.output);

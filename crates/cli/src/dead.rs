@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure_api::request::Dismissal;
@@ -113,24 +113,36 @@ async fn redrive(args: &RedriveArgs, server: &Server, format: OutputFormat) -> R
     if let Some(count) = args.max_per_second {
         body["max_per_second"] = json!(count);
     }
-    let (mut redriven, mut refused) = (0, 0);
+    let (mut redriven, mut refused, mut results) = (0, 0, Vec::new());
     loop {
         let answer: Answer<RedriveResults> = server.post(CallId::RedriveDeadLetters, &[], &body).await?;
-        let count = print(&answer, format)?;
+        let count = print(&answer, format, &mut results)?;
         redriven += answer.results.len() - count;
         refused += count;
         let Some(cursor) = &answer.next_cursor else { break };
         body["cursor"] = json!(cursor);
         tokio::time::sleep(spread(&answer, args.max_per_second)).await;
     }
+    if format == OutputFormat::Json {
+        let all = RawResults { results, next_cursor: None };
+        output::raw_json(format, &serde_json::value::to_raw_value(&all)?)?;
+    }
     output::message(&format!("{redriven} redriven, {refused} refused"));
     Ok(if refused == 0 { Exit::Done } else { Exit::Refused })
 }
 
-/// Prints what one call created, and each refusal; returns the number of refusals.
-fn print(answer: &Answer<RedriveResults>, format: OutputFormat) -> Result<usize> {
+/// Prints what one call created, and each refusal; returns the number of refusals. As JSON, all calls are one document: their results are
+/// collected.
+fn print(
+    answer: &Answer<RedriveResults>,
+    format: OutputFormat,
+    results: &mut Vec<Box<RawValue>>,
+) -> Result<usize> {
     match format {
-        OutputFormat::Json => output::raw_json(format, &answer.raw)?,
+        OutputFormat::Json => {
+            let rows: RawResults = serde_json::from_str(answer.raw.get())?;
+            results.extend(rows.results);
+        }
         OutputFormat::Jsonl => {
             let rows: RawResults = serde_json::from_str(answer.raw.get())?;
             rows.results.iter().try_for_each(|result| output::raw_json(format, result))?;
@@ -157,7 +169,8 @@ fn spread(answer: &RedriveResults, max_per_second: Option<u32>) -> Duration {
 }
 
 /// The same answer, with each result as the server sent it.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 struct RawResults {
     results: Vec<Box<RawValue>>,
+    next_cursor: Option<String>,
 }

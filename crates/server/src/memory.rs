@@ -22,6 +22,8 @@ pub(crate) struct Memory {
     bytes_max: AtomicUsize,
     /// Bytes of bodies that are being processed.
     bodies: AtomicUsize,
+    /// Bytes of uploads, which may be slow: they have a share of their own, so that they keep no other call from it.
+    uploads: AtomicUsize,
     is_short: AtomicBool,
     measured_at: Mutex<Option<Instant>>,
     measure: fn() -> Option<usize>,
@@ -47,6 +49,7 @@ impl Memory {
         Self {
             bytes_max: AtomicUsize::new(bytes_max),
             bodies: AtomicUsize::new(0),
+            uploads: AtomicUsize::new(0),
             is_short: AtomicBool::new(false),
             measured_at: Mutex::new(None),
             measure,
@@ -80,7 +83,16 @@ impl Memory {
             (bytes == 0 || bodies == 0 || bodies + bytes <= bodies_max).then_some(bodies + bytes)
         };
         self.bodies.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
-        Some(BodyMemory { memory: Arc::clone(self), bytes })
+        Some(BodyMemory { memory: Arc::clone(self), bytes, is_upload: false })
+    }
+
+    /// The same for an upload.
+    pub(crate) fn reserve_upload(self: &Arc<Self>, bytes: usize) -> Option<BodyMemory> {
+        let uploads_max = self.bytes_max.load(Ordering::Relaxed) / BODIES_SHARE;
+        let fits =
+            |uploads: usize| (uploads == 0 || uploads + bytes <= uploads_max).then_some(uploads + bytes);
+        self.uploads.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
+        Some(BodyMemory { memory: Arc::clone(self), bytes, is_upload: true })
     }
 }
 
@@ -88,11 +100,13 @@ impl Memory {
 pub(crate) struct BodyMemory {
     memory: Arc<Memory>,
     bytes: usize,
+    is_upload: bool,
 }
 
 impl Drop for BodyMemory {
     fn drop(&mut self) {
-        self.memory.bodies.fetch_sub(self.bytes, Ordering::Relaxed);
+        let counted = if self.is_upload { &self.memory.uploads } else { &self.memory.bodies };
+        counted.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -167,7 +181,10 @@ mod tests {
         let rest = memory.reserve(1 << 19, true).unwrap();
         assert!(memory.reserve(1 << 19, true).is_none());
         assert!(memory.reserve(1 << 19, false).is_some(), "reports have room that creations do not have");
-        drop((half, rest));
+        let upload = memory.reserve_upload(1 << 20).unwrap();
+        assert!(memory.reserve_upload(1).is_none(), "uploads have a share of their own");
+        drop((half, rest, upload));
+        assert_eq!(memory.uploads.load(Ordering::Relaxed), 0);
         assert_eq!(memory.bodies.load(Ordering::Relaxed), 0);
     }
 

@@ -162,5 +162,9 @@ pub(crate) fn reserve(id: CallId, app: &App, parts: &Parts, limit: BodyLimit) ->
     let bytes_max = if id == CallId::AddJobAsset { UPLOAD_BYTES_MAX } else { limit.0 };
     let unknown = if has_body && takes_body { bytes_max } else { 0 };
     let bytes = declared_length(&parts.headers).map_or(unknown, |length| bytes_max.min(length as usize));
-    app.memory.reserve(bytes, adds_work).ok_or_else(|| Failure::Overloaded.into())
+    let memory = match id {
+        CallId::AddJobAsset => app.memory.reserve_upload(bytes),
+        _ => app.memory.reserve(bytes, adds_work),
+    };
+    memory.ok_or_else(|| Failure::Overloaded.into())
 }

@@ -155,7 +155,7 @@ fn tokens_of(file: &File) -> Vec<Token> {
         // A script without an extension.
         "" if !file.text.starts_with("#!") => {}
         "" | "js" | "mjs" | "ts" | "py" | "sh" | "txt" => {
-            file.lines().for_each(|(line, text)| tokens.text(line, text))
+            file.lines().for_each(|(line, text)| tokens.text(line, text));
         }
         _ => {}
     }

@@ -181,7 +181,8 @@ fn upload_timeout(bytes: u64) -> Duration {
     CALL_TIMEOUT + Duration::from_secs(bytes / UPLOAD_BYTES_PER_SECOND)
 }
 
-/// The content of an asset while it is read.
+/// The content of an asset while it is read. The server closes a connection whose reader pauses for a minute: read on, or write the
+/// content to a file first.
 #[derive(Debug)]
 pub struct Download(reqwest::Response);
 

@@ -92,6 +92,16 @@ fn request_in_sql(phase: &str, more: (&str, Value)) -> Reply {
 }
 
 #[tokio::test]
+async fn a_merged_request_whose_job_is_gone_or_hidden_is_not_found() {
+    let missing = || Reply::Json(404, problem(404, "not_found"));
+    let hidden = FakeServer::replies([missing(), request_in_sql("merged", ("user_id", json!("u")))]);
+    assert_eq!(hidden.client().wait("r1", None).await.unwrap_err().code(), Some("not_found"));
+    let merged = || request_in_sql("merged", ("job_id", json!("j2")));
+    let gone = FakeServer::replies([missing(), merged(), missing(), merged()]);
+    assert_eq!(gone.client().wait("r1", None).await.unwrap_err().code(), Some("not_found"));
+}
+
+#[tokio::test]
 async fn a_request_in_sql_is_waited_for_as_the_job_that_answers_it() {
     let no_stream = Reply::Json(404, problem(404, "not_found"));
     let pending = request_in_sql("intake", ("user_id", json!("u1")));

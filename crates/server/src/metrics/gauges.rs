@@ -34,13 +34,16 @@ pub(super) async fn registry(app: &App) -> Result<Registry> {
     let (gauges, now) = (app.store().gauges().await?, app.store().now().await?.at);
     let counts = app.stats().counts(&gauges.jobs).await?;
     let webhooks = webhooks(app).await?;
-    let snapshot = app.stats().snapshot().await?;
+    // Without statistics the other gauges are still there.
+    let snapshot = app.stats().snapshot().await.ok();
     let catalog = app.runtime().catalog();
     let mut registry = Registry::with_prefix("tenure");
     let to = &mut registry;
     jobs(to, &counts);
-    queues(to, &catalog, &gauges, &snapshot.queues, now);
-    attention(to, &snapshot.attention);
+    queues(to, &catalog, &gauges, snapshot.as_ref().map_or(&[], |snapshot| &snapshot.queues), now);
+    if let Some(snapshot) = &snapshot {
+        attention(to, &snapshot.attention);
+    }
     dead_letters(to, &gauges, now);
     flow(to, app).await?;
     let imbalance = i64::try_from(app.runtime().credits_imbalance()).unwrap_or(i64::MAX);
