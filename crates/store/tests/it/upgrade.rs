@@ -19,6 +19,7 @@ const LATER: &str = "
     drop table sessions;
     drop table flow_records;
     drop table workers;
+    drop index audit_without_job;
     alter table audit drop column details;
     alter table jobs drop column flow;
     alter table job_states drop column amended;
@@ -121,7 +122,7 @@ async fn tables_without_a_schema_are_moved_and_those_of_others_are_not() {
     let gauges = some_past(&store).await;
     drop(store);
     stores::ask(&url, WITHOUT_INTAKE).await;
-    stores::ask(&url, "drop table statistics; drop table intake_records; drop table flow_records; alter table journal drop column flow; alter table job_states drop column flow; delete from migrations where number > 14").await;
+    stores::ask(&url, "drop index audit_without_job; drop table statistics; drop table intake_records; drop table flow_records; alter table journal drop column flow; alter table job_states drop column flow; delete from migrations where number > 14").await;
     stores::ask(&url, WITHOUT_SCHEMA).await;
     stores::ask(&url, "create table public.orders_of_a_shop (id int); drop schema tenure").await;
     // Another schema is another store, which leaves them alone.
@@ -181,7 +182,7 @@ async fn api_keys_of_an_older_schema_stay_as_they_were() {
     drop(store);
     let file = Connection::open(folder.path().join("tenure.db")).unwrap();
     let older = "alter table api_keys drop column details; alter table api_keys drop column last_used_at;
-        alter table audit drop column details; alter table jobs drop column flow; drop table intake_records; drop table statistics;
+        drop index audit_without_job; alter table audit drop column details; alter table jobs drop column flow; drop table intake_records; drop table statistics;
         alter table job_states drop column amended; drop table sessions; drop table flow_records; delete from migrations where number > 8;";
     file.execute_batch(older).unwrap();
     drop(file);
