@@ -22,7 +22,7 @@ pub(crate) struct Memory {
     bytes_max: AtomicUsize,
     /// Bytes of bodies that are being processed.
     bodies: AtomicUsize,
-    /// Bytes of uploads, which may be slow: they have a share of their own, so that they keep no other call from it.
+    /// Bytes of uploads, which may be slow: they have a separate share, so that they keep no other call from it.
     uploads: AtomicUsize,
     is_short: AtomicBool,
     measured_at: Mutex<Option<Instant>>,
@@ -182,7 +182,7 @@ mod tests {
         assert!(memory.reserve(1 << 19, true).is_none());
         assert!(memory.reserve(1 << 19, false).is_some(), "reports have room that creations do not have");
         let upload = memory.reserve_upload(1 << 20).unwrap();
-        assert!(memory.reserve_upload(1).is_none(), "uploads have a share of their own");
+        assert!(memory.reserve_upload(1).is_none(), "uploads have a separate share");
         drop((half, rest, upload));
         assert_eq!(memory.uploads.load(Ordering::Relaxed), 0);
         assert_eq!(memory.bodies.load(Ordering::Relaxed), 0);

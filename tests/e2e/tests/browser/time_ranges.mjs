@@ -14,7 +14,7 @@ await story(async (test) => {
   await main.getByText("against the 24 h before").first().waitFor();
   await main.getByRole("heading", { name: "Jobs per 15 minutes" }).waitFor();
   await drawn(/^Jobs from .* UTC; in the last step: \d+ created/).waitFor();
-  await main.getByRole("list", { name: "Deploys and actions of operators" }).first().getByText("paused queue bulk by ann").waitFor();
+  await main.getByRole("list", { name: "Deploys and actions of operators" }).first().getByText("paused queue bulk by operator:ann").waitFor();
   assert.equal(await ranges.locator("[aria-current]").textContent(), "24 h");
 
   // Local time stays in the address, also with another range.

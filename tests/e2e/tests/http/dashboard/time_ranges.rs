@@ -21,7 +21,7 @@ async fn the_overview_shows_a_range_and_the_change_against_the_period_before() {
         assert_contains(&day, &change);
         // Of the jobs at the limits of the range, some are in the period before.
         assert!(["+198 %", "+199 %", "+200 %"].iter().any(|change| day.contains(change)), "{day}");
-        assert_contains(&day, &["paused queue bulk by ann"]);
+        assert_contains(&day, &["paused queue bulk by operator:ann"]);
         assert_lacks(&day, &["10 for ann"]);
         let week = shown(&server, "/ui?range=7d").await;
         assert_contains(&week, &["Jobs per hour", "nothing to compare with", "UTC: 360 created"]);
@@ -64,7 +64,7 @@ async fn the_page_of_a_type_shows_a_range() {
     );
     assert_contains(
         &day,
-        &["/ui/types/mail?range=7d", "action=\"/ui/types/mail\"", "paused queue bulk by ann"],
+        &["/ui/types/mail?range=7d", "action=\"/ui/types/mail\"", "paused queue bulk by operator:ann"],
     );
     let hour = shown(&server, "/ui/types/mail").await;
     assert_contains(&hour, &["Jobs per minute", "UTC: 30 created, 30 succeeded"]);
