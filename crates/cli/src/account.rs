@@ -39,11 +39,11 @@ pub(crate) async fn run(command: AccountCommand, server: &Server, format: Output
         };
         let mut rows: Vec<_> = account.ledger.iter().map(row).collect();
         let mut next = account.next_cursor.clone();
-        while let Some(cursor) = next {
+        while let Some(cursor) = &next {
             let query = json!({ "limit": PAGE_ROWS_MAX, "cursor": cursor });
             let page: Answer<Account> = server.get_with(CallId::GetCredits, &[&user], &query).await?;
             rows.extend(page.ledger.iter().map(row));
-            next = page.next_cursor.clone();
+            next.clone_from(&page.next_cursor);
         }
         output::data("\n")?;
         output::table(&["TIME", "KIND", "AMOUNT", "JOB", "REASON"], &rows)?;

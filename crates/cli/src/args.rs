@@ -173,11 +173,18 @@ pub(crate) enum Command {
     /// Verify a store: replay every history and compare it with the stored rows
     Verify {
         // The variables are read later: a flag goes before both.
-        /// Folder of an embedded store [env: TENURE_DATA] [default: ./tenure-data]
-        #[arg(long, value_name = "DIR")]
+        #[arg(
+            long,
+            value_name = "DIR",
+            help = "Folder of an embedded store [env: TENURE_DATA] [default: ./tenure-data]"
+        )]
         data: Option<PathBuf>,
-        /// Verify a PostgreSQL store instead [env: TENURE_DATABASE_URL]
-        #[arg(long, value_name = "URL", conflicts_with = "data")]
+        #[arg(
+            long,
+            value_name = "URL",
+            conflicts_with = "data",
+            help = "Verify a PostgreSQL store instead [env: TENURE_DATABASE_URL]"
+        )]
         database_url: Option<String>,
         /// Schema of the tables in that database
         #[arg(long, env = "TENURE_DATABASE_SCHEMA", value_name = "NAME", default_value = tenure_store::SCHEMA_DEFAULT)]

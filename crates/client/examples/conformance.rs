@@ -157,7 +157,9 @@ async fn handle(job: Job<Script>, client: Client, options: Options) -> Ending {
 }
 
 async fn handle_batch(jobs: Vec<Job<Script>>, client: Client, options: Options) -> Result<Vec<Ending>, Fail> {
-    jobs.iter().for_each(|job| started(job, Some(jobs.len())));
+    for job in &jobs {
+        started(job, Some(jobs.len()));
+    }
     let mut endings = Vec::new();
     for job in &jobs {
         endings.push(perform_all(job, &client, &options).await);

@@ -120,8 +120,8 @@ impl Catalog {
             }
         }
         let with = |name: &str| self.job_type(name)?.compensate_with.as_ref().map(TypeName::as_str);
-        let declared = self.types.keys().map(TypeName::as_str).filter(|name| *name != CATCH_ALL);
-        match declared.filter_map(|name| compensation_cycle(name, with)).next() {
+        let mut declared = self.types.keys().map(TypeName::as_str).filter(|name| *name != CATCH_ALL);
+        match declared.find_map(|name| compensation_cycle(name, with)) {
             Some(cycle) => Err(format!("types compensate each other without end: {}", cycle.join(" → "))),
             None => Ok(()),
         }

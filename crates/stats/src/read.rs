@@ -83,7 +83,9 @@ pub(super) async fn held(runtime: Runtime) -> ReadResult<Held> {
         let page = runtime.store().waiting(after, left).await?;
         let Some(last) = page.last() else { break };
         (after, left) = (Some(last.id()), left - page.len());
-        page.iter().for_each(|job| held.note(job));
+        for job in &page {
+            held.note(job);
+        }
     }
     let mut leases = LeasePages::all(runtime.store());
     while let Some(page) = leases.next().await? {

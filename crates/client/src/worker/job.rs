@@ -117,11 +117,14 @@ impl<P: DeserializeOwned> Job<P> {
     }
 }
 
+/// Runs the jobs of a group, or one job.
+type RunGroup = dyn Fn(Vec<Arc<HeldJob>>) -> BoxFuture<'static, Vec<Report>> + Send + Sync;
+
 /// A handler of any payload and result: it gets the jobs of a group, or one job, and returns a final report for each.
 #[derive(Clone)]
 pub(super) struct Handler {
     pub(super) is_batch: bool,
-    run: Arc<dyn Fn(Vec<Arc<HeldJob>>) -> BoxFuture<'static, Vec<Report>> + Send + Sync>,
+    run: Arc<RunGroup>,
 }
 
 impl Handler {

@@ -77,23 +77,23 @@ impl ErrorKind {
 
     /// `SMTP_TIMEOUT: no answer after # s, in jobs of type mail`.
     pub(crate) fn words(&self) -> String {
-        let mut words = match self.signature.as_deref().filter(|signature| !signature.is_empty()) {
+        let words = match self.signature.as_deref().filter(|signature| !signature.is_empty()) {
             Some(signature) => format!("{}: {signature}", self.code),
             None => self.code.to_string(),
         };
-        if let Some(job_type) = &self.job_type {
-            words.push_str(&format!(", in jobs of type {job_type}"));
+        match &self.job_type {
+            Some(job_type) => format!("{words}, in jobs of type {job_type}"),
+            None => words,
         }
-        words
     }
 
     /// The query for all jobs with this code, whatever the message; `None` if the language cannot express it.
     pub(crate) fn query(&self) -> Option<String> {
-        let mut query = format!("error:{}", quoted(&self.code)?);
-        if let Some(job_type) = &self.job_type {
-            query.push_str(&format!(" type:{}", quoted(job_type.as_str())?));
+        let query = format!("error:{}", quoted(&self.code)?);
+        match &self.job_type {
+            Some(job_type) => Some(format!("{query} type:{}", quoted(job_type.as_str())?)),
+            None => Some(query),
         }
-        Some(query)
     }
 }
 

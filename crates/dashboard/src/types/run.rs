@@ -86,8 +86,9 @@ impl<'s> What<'s> {
             }
             Self::Bool => text.parse().map(Value::Bool).map_err(|_| bad("true or false")),
             Self::Choice(choices) => {
-                let chosen = choices.iter().find(|choice| choice.to_string() == text);
-                chosen.cloned().ok_or_else(|| bad("one of the list"))
+                // A choice is written as JSON.
+                let chosen = serde_json::from_str(text).ok().filter(|chosen| choices.contains(chosen));
+                chosen.ok_or_else(|| bad("one of the list"))
             }
         }
     }

@@ -177,7 +177,9 @@ fn the_jobs_ahead_are_those_with_a_better_rank() {
             Arc::new(FlowState { declarations: Arc::new(declarations(&mut draw)), ..FlowState::default() });
         let mut index = ClaimIndex::with_state(state);
         let jobs: Vec<ReadyEntry> = (0..300).map(|number| entry(&mut draw, number)).collect();
-        jobs.iter().for_each(|job| index.insert(job));
+        for job in &jobs {
+            index.insert(job);
+        }
         let now = Timestamp(NOW.0 + draw.below(100) as i64);
         index.promote(now, |id| jobs.iter().find(|job| job.id == id).cloned());
         let rank = |job: &ReadyEntry| index.rank(&job.queue, (job.priority, job.run_at, job.id), now);
@@ -257,7 +259,9 @@ fn groups_are_whole_or_as_old_as_declared() {
 fn an_incomplete_group_is_offered_to_a_smaller_claim() {
     let mut index = groups_of(9, 100);
     let jobs: Vec<ReadyEntry> = (0..2).map(|n| embedding(n, 0, "a")).collect();
-    jobs.iter().for_each(|job| index.insert(job));
+    for job in &jobs {
+        index.insert(job);
+    }
     index.promote(Timestamp(10), |id| jobs.iter().find(|job| job.id == id).cloned());
     let wanted = Wanted { places: Places::Admitted(&|_| true), claims: &[9, 2], now: Timestamp(10) };
     assert_eq!(index.search(&wanted).len(), 2);
@@ -280,7 +284,9 @@ fn a_group_has_the_jobs_that_come_first_by_share() {
     };
     let mut jobs: Vec<ReadyEntry> = (0..10).map(|n| of(n, "s0")).collect();
     jobs.push(of(10, "s1"));
-    jobs.iter().for_each(|job| index.insert(job));
+    for job in &jobs {
+        index.insert(job);
+    }
     index.moved(None, Some(&used(&of(11, "s0"), true)));
     index.promote(NOW, |id| jobs.iter().find(|job| job.id == id).cloned());
     let wanted = Wanted { places: Places::Admitted(&|_| true), claims: &[2], now: NOW };
@@ -299,7 +305,9 @@ fn an_explanation_names_the_other_keys_of_a_shared_queue() {
         ReadyEntry { flow: Arc::new(flow), ..embedding(n, n as i64, "") }
     };
     let jobs = [of(1, "busy"), of(2, "idle")];
-    jobs.iter().for_each(|job| index.insert(job));
+    for job in &jobs {
+        index.insert(job);
+    }
     index.moved(None, Some(&used(&of(3, "busy"), true)));
     index.promote(NOW, |id| jobs.iter().find(|job| job.id == id).cloned());
     let (load, before) = index.ahead_by_share(&jobs[0], NOW).expect("the other key comes first");

@@ -120,7 +120,9 @@ async fn slow_reads_of_the_journal_and_the_intake_delay_no_batch_no_heartbeat_an
     for _ in 0..4 {
         let (follower, intake) = (node.clone(), node.clone());
         reads.push(tokio::spawn(async move { follower.events(Position(0), 9).await.map(drop) }));
-        reads.push(tokio::spawn(async move { intake.intake(Default::default()).await.map(drop) }));
+        reads.push(tokio::spawn(async move {
+            intake.intake(tenure_store::IntakeCursor::default()).await.map(drop)
+        }));
     }
     until("the reads wait", async || (ask(&url, WAITING).await.len() >= 3).then_some(())).await;
     assert_works(&node).await;

@@ -120,7 +120,7 @@ fn the_audit_log_with_a_backlog_ends_when_its_key_is_revoked() {
         assert!(rest < 450, "lines that were read before the revocation are not sent: {rest}");
         let mut lines = 0;
         while let Ok(Some(part)) = in_time("the export", export.chunk()).await {
-            lines += part.iter().filter(|byte| **byte == b'\n').count();
+            lines += part.split(|byte| *byte == b'\n').count() - 1;
         }
         assert!(lines <= 500, "the export ends too: {lines} lines");
     });
