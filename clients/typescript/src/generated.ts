@@ -1553,7 +1553,7 @@ export interface components {
             since: components["schemas"]["Timestamp"] | null;
             text: string;
             /** @enum {string} */
-            what: "dead_letters" | "failing_type" | "nobody_waits" | "old_ready" | "backlog" | "overlong" | "paused_queue" | "lost_leases" | "webhook" | "schedule" | "slow_store" | "node_gone";
+            what: "dead_letters" | "failing_type" | "nobody_waits" | "old_ready" | "backlog" | "overlong" | "paused_queue" | "lost_leases" | "webhook" | "schedule" | "slow_store" | "node_gone" | "node_restarted" | "halted_sequence" | "paused_resource" | "lost_worker" | "clock_step";
         };
         /** @description One line of the audit log. */
         AuditLine: {
@@ -3836,12 +3836,13 @@ export interface components {
              * @example sequence
              * @example halt
              * @example batch
+             * @example share
              */
             kind: string;
             limit: number | null;
-            /** @description Null for a sequence or a batch. */
+            /** @description Null for a sequence, a batch or a share. */
             resource: string | null;
-            /** @description Units in use; for a batch, the jobs that wait for it. */
+            /** @description Units in use; for a batch, the jobs that wait for it; for a share, the leases of the key, and `limit` is its weight. */
             running: number | null;
             /** @description When it ends without anything else happening, if that is known. */
             until: components["schemas"]["Timestamp"] | null;

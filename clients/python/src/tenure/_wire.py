@@ -84,7 +84,7 @@ class Attention:
     severity: Literal["warning", "critical"]
     since: str | None
     text: str
-    what: Literal["dead_letters", "failing_type", "nobody_waits", "old_ready", "backlog", "overlong", "paused_queue", "lost_leases", "webhook", "schedule", "slow_store", "node_gone"]
+    what: Literal["dead_letters", "failing_type", "nobody_waits", "old_ready", "backlog", "overlong", "paused_queue", "lost_leases", "webhook", "schedule", "slow_store", "node_gone", "node_restarted", "halted_sequence", "paused_resource", "lost_worker", "clock_step"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1682,9 +1682,9 @@ class WaitsFor:
     kind: str
     limit: int | None
     resource: str | None
-    """Null for a sequence or a batch."""
+    """Null for a sequence, a batch or a share."""
     running: int | None
-    """Units in use; for a batch, the jobs that wait for it."""
+    """Units in use; for a batch, the jobs that wait for it; for a share, the leases of the key, and `limit` is its weight."""
     until: str | None
     """When it ends without anything else happening, if that is known."""
 
