@@ -216,9 +216,10 @@ impl<'a> Search<'a> {
         (0..self.queues.len()).for_each(|queue| self.offer(queue));
     }
 
-    /// Offers groups again that the claim before had no room for, or, to a smaller claim, that were incomplete.
+    /// Offers groups again that the claim before had no room for. Not to a smaller claim: what is a whole group for that one might fit into
+    /// the room that was left, in which it is a part of one.
     fn offer_deferred(&mut self, is_smaller: bool) {
-        if self.deferred.is_empty() || !(is_smaller || self.lacked_room) {
+        if self.deferred.is_empty() || is_smaller || !self.lacked_room {
             return;
         }
         self.lacked_room = false;

@@ -89,6 +89,9 @@ impl FlowAuditor {
             self.before = self.after.clone();
         }
         self.fresh = super::Fresh::default();
+        // A claim that waits for a sequence that is resumed now gets its job in a moment.
+        let resumed = self.before.halts.keys().filter(|line| !self.after.halts.contains_key(*line));
+        self.touched_lines.extend(resumed.map(|line| (line.clone(), now)));
         for (name, row) in &self.after.resources {
             if self.before.limits(name).rate != row.limits.rate {
                 self.taken.retain(|bucket, _| bucket.0 != *name);
