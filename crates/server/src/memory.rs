@@ -86,9 +86,9 @@ impl Memory {
         Some(BodyMemory { memory: Arc::clone(self), bytes, is_upload: false })
     }
 
-    /// The same for an upload.
+    /// The same for an upload, of which a few parts are in memory, once each.
     pub(crate) fn reserve_upload(self: &Arc<Self>, bytes: usize) -> Option<BodyMemory> {
-        let uploads_max = self.bytes_max.load(Ordering::Relaxed) / BODIES_SHARE;
+        let uploads_max = (self.bytes_max.load(Ordering::Relaxed) / BODIES_SHARE).saturating_mul(2);
         let fits =
             |uploads: usize| (uploads == 0 || uploads + bytes <= uploads_max).then_some(uploads + bytes);
         self.uploads.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
@@ -181,7 +181,7 @@ mod tests {
         let rest = memory.reserve(1 << 19, true).unwrap();
         assert!(memory.reserve(1 << 19, true).is_none());
         assert!(memory.reserve(1 << 19, false).is_some(), "reports have room that creations do not have");
-        let upload = memory.reserve_upload(1 << 20).unwrap();
+        let upload = memory.reserve_upload(2 << 20).unwrap();
         assert!(memory.reserve_upload(1).is_none(), "uploads have a separate share");
         drop((half, rest, upload));
         assert_eq!(memory.uploads.load(Ordering::Relaxed), 0);
