@@ -26,6 +26,8 @@ struct JournalFollower {
     app: App,
     follower: Follower,
     publisher: Publisher,
+    /// Progress that this node has committed.
+    arriving: mpsc::Receiver<Arc<Job>>,
     /// Progress that waits for its place.
     waiting: HashMap<JobId, Vec<Arc<Job>>>,
     /// The progress of each leased job at the last poll; `None` before the first.
@@ -37,11 +39,12 @@ struct JournalFollower {
     unconfirmed: Vec<Arc<Job>>,
 }
 
-pub(super) async fn follow(app: App, after: Position, mut progress: mpsc::Receiver<Arc<Job>>) {
+pub(super) async fn follow(app: App, after: Position, arriving: mpsc::Receiver<Arc<Job>>) {
     let mut it = JournalFollower {
         app: app.clone(),
         follower: app.runtime().follow(after),
         publisher: Publisher::new(app.clone()),
+        arriving,
         waiting: HashMap::new(),
         polled: None,
         reported: BTreeSet::new(),
@@ -60,11 +63,9 @@ pub(super) async fn follow(app: App, after: Position, mut progress: mpsc::Receiv
                 }
                 Err(error) => Err(error),
             },
-            Some(job) = progress.recv() => {
+            Some(job) = it.arriving.recv() => {
                 it.add_progress(job);
-                while let Ok(job) = progress.try_recv() {
-                    it.add_progress(job);
-                }
+                it.add_arrived();
                 it.publish_progress().await
             }
             _ = polls.tick() => {
@@ -87,7 +88,15 @@ impl JournalFollower {
         self.waiting.entry(job.id()).or_default().push(job);
     }
 
+    fn add_arrived(&mut self) {
+        while let Ok(job) = self.arriving.try_recv() {
+            self.add_progress(job);
+        }
+    }
+
     async fn publish(&mut self, page: &[JournalEntry]) {
+        // What was committed before the events of this page has its place before them.
+        self.add_arrived();
         for entry in page {
             let event = &entry.event;
             if event.facts.lease_end.is_some() {
