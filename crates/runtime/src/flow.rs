@@ -80,10 +80,8 @@ impl CompiledFlow {
     }
 
     fn job_type(&self, name: &str) -> Option<&CompiledTypeFlow> {
-        // As in the declarations, of which this has the keys.
-        let declared =
-            self.declarations.types.get_key_value(name).map_or(CATCH_ALL, |(name, _)| name.as_str());
-        self.declarations.job_type(name).and(self.types.get(declared))
+        // A declared type without flow control beside such a catch-all type has an entry without keys.
+        self.types.get(name).or_else(|| self.types.get(CATCH_ALL))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -124,7 +124,7 @@ impl WaitingClaims {
 
     /// Plans a poll for a claim that waits, unless the last one covered its filter. With flow control each claim that found nothing needs
     /// one: what it waits for, such as tokens or the end of a pause, may be known only since its search. The poll comes later the more often
-    /// the claim has found nothing, in case that the store offers a job that a decision refuses.
+    /// the claim has found nothing, in case the store offers a job that a decision refuses.
     fn await_poll(&self, filter: &ClaimFilter, has_flow: bool, found_nothing: u32) {
         if !self.waiters().polled.contains(filter) {
             self.poll_by(Instant::now());

@@ -11,6 +11,8 @@ mod rank;
 #[cfg(test)]
 mod reference;
 mod search;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -42,9 +42,8 @@ impl ClaimIndex {
     ) -> Vec<(Place, usize)> {
         let gates = self.open_gates.iter().filter_map(|gate| self.gates.get(gate)).map(|gate| &gate.heads);
         let places = gates.chain([&self.open]).flat_map(BTreeMap::keys);
-        let places: BTreeMap<&Place, u32> =
-            places.filter_map(|place| Some((place, max_of(place)?))).collect();
-        let places: Vec<(Place, u32)> = places.into_iter().map(|(place, max)| (place.clone(), max)).collect();
+        let places: BTreeMap<Place, u32> =
+            places.filter_map(|place| Some((place.clone(), max_of(place)?))).collect();
         let mut found = Vec::new();
         for (place, max) in places {
             let count = self.plain_count(&place, limit).unwrap_or_else(|| {
